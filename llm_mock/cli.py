@@ -192,7 +192,7 @@ def test(**options: Any) -> None:
     failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
     """
     if options["cassette"] and options["dry_run"]:
-        problem = "--cassette records a real run, and --dry-run asks no model"
+        problem = "--cassette records a real run, and --dry-run calls no model"
         raise click.UsageError(f"{problem}: give one of them.")
     if options["update"] and options["dry_run"]:
         problem = "--update saves the outputs of a real run, and --dry-run simulates the model"
@@ -410,7 +410,7 @@ def serve(
         from llm_mock.commands.serve import serve as serve_script
 
         if strict == "error" and record is not None:
-            problem = "--strict error refuses the calls that --record asks the provider"
+            problem = "--strict error refuses the calls that --record sends to the provider"
             raise click.UsageError(f"{problem}: give one of them.")
         if upstreams and record is None:
             problem = "--upstream names a server to record, and there is no --record CASSETTE"

@@ -60,9 +60,8 @@ class AgentSession:
             conversation = new_conversation
         if type(conversation) is not type(new_conversation):
             raise InvalidSession(
-                "This session began in the other way: a conversation is continued either by "
-                "aitest_run or by aitest_run_sync, because llm keeps synchronous and asynchronous "
-                "conversations apart."
+                "One session cannot use both aitest_run and aitest_run_sync, because llm keeps "
+                "synchronous and asynchronous conversations apart."
             )
         undo = save_state(conversation)
         runs = len(self.results)

@@ -98,7 +98,7 @@ def _describe_status(recorded: int, new: int) -> Difference:
     change = f"status {recorded or 'of no response'} → {new or 'no response'}"
     # It came by chance, and is no promise of the provider.
     if new == 200 and (recorded >= 500 or recorded in TRANSIENT):
-        return Difference("note", f"{change}: the recorded error did not come again")
+        return Difference("note", f"{change}: the recorded error did not occur again")
     return Difference("error", change)
 
 
@@ -177,7 +177,7 @@ def _compare_data(recorded: str, new: str) -> Iterator[Difference]:
     try:
         new_data = json.loads(new)
     except ValueError:
-        yield Difference("error", "the structured answer is no JSON any more")
+        yield Difference("error", "the structured answer is no longer JSON")
         return
     for difference in _compare_structure(old_data, new_data):
         yield Difference("warning", f"structured answer: {difference.text}")
@@ -199,7 +199,7 @@ def _compare_structure(recorded: object, new: object) -> Iterator[Difference]:
             yield from _compare_objects(path, old_objects, new_objects)
     # Without it nothing would be compared.
     if old_shape and not new_shape:
-        yield Difference("error", "the body is no JSON object any more")
+        yield Difference("error", "the body is no longer a JSON object")
 
 
 def _collect_objects(value: object, path: str, shape: Shape) -> None:

@@ -114,11 +114,13 @@ def _format_results(words: Sequence[str], pages: dict[str, Path]) -> str:
     note = ""
     if not results and len(wanted) > 1:
         results = list(_search_pages(pages, wanted, 1))
-        note = f"No section holds all of {', '.join(wanted)}. These hold some of them:\n\n"
+        note = f"No section contains all of {', '.join(wanted)}. These contain some:\n\n"
     if not results:
         named = shorten_name(" ".join(words))
         hint = suggest_name(_get_name(words[0]), list(pages))
-        raise LLMMockError(f"No page is called {named!r}, and no section holds these words{hint}")
+        raise LLMMockError(
+            f"No page is called {named!r}, and no section contains these words{hint}"
+        )
     # Sorting is stable: sections of the same score stay in the order of the pages.
     results.sort(key=lambda result: result.score, reverse=True)
     shown = results[:MAX_RESULTS]

@@ -16,8 +16,8 @@ SUFFIXES = (".yaml", ".yml")
 LEFT_OUT = {"plugins", "cassettes"}
 """The folders whose YAML files are not tests."""
 UNKNOWN_KIND = (
-    "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps "
-    "and verdict); `llm-mock schema suite` and `llm-mock schema spec` print what these hold"
+    "is neither a suite (kind: TestSuite), a role (kind: Agent) nor a plain-language test (test, "
+    "steps and verdict); `llm-mock schema suite` and `llm-mock schema spec` print their keys"
 )
 
 

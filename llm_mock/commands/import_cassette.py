@@ -56,7 +56,7 @@ def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -
     target = output or source.with_suffix(".llm.yaml")
     if target.exists():
         path = format_path(target)
-        raise LLMMockError(f"{path} exists already: remove it, or name another file by --output.")
+        raise LLMMockError(f"{path} exists already: remove it, or name another file with --output.")
     found = read_interactions(source)
     mock = Mock(ModelBehaviour())
     cassette = mock.cassette = Cassette(target, "all")
@@ -102,7 +102,7 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
     sent = interaction.sent
     provider = find_provider_of_host(sent.host, interaction.port, hosts) or identify_provider(sent)
     if provider is None:
-        raise _SkippedError("this host is no provider that is known; --host names it as one")
+        raise _SkippedError("this host is not a known provider; to treat it as one, pass --host")
     protocol = find_protocol(sent.method, sent.path, provider)
     if protocol is None:
         return _import_endpoint(interaction, provider, mock)
@@ -114,7 +114,7 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
     # Errors of a provider may be of any type, such as HTML from a proxy.
     succeeded = interaction.status < 400
     if succeeded and not _is_stream(interaction) and not _is_json(interaction):
-        raise _SkippedError("its response is no JSON, and no stream of events")
+        raise _SkippedError("its response is neither JSON nor a stream of events")
     problem_count = len(mock.problems)
     # The cassette is empty and in mode `all`, so every answer is a call to record.
     call = cast("PassthroughCall", mock.answer(request))

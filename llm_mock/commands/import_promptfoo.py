@@ -35,7 +35,7 @@ def import_promptfoo(source: Path, output: Path | None) -> bool:
         if path.exists():
             name = format_path(path)
             raise LLMMockError(
-                f"{name} exists already: remove it, or name another file by --output."
+                f"{name} exists already: remove it, or name another file with --output."
             )
     # Paths in the configuration are relative to its folder.
     if suite.parent.resolve() != source.parent.resolve():

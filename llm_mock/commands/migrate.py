@@ -176,7 +176,7 @@ def _run_old_tests(results: Iterable[FileResult], learning: bool) -> PytestRun:
         return PytestRun()
     run = run_old_tests(paths)
     if learning and run.problem is not None:
-        warning = f"Which models are asked for was not learned everywhere. {run.problem}"
+        warning = f"The models of some tests could not be learned. {run.problem}"
         print_message("Warning", warning)
     return run
 
@@ -296,4 +296,4 @@ def _print_summary(
     elif check:
         click.echo(f"To rewrite: {totals}.")
     else:
-        click.echo(f"To rewrite: {totals}. Nothing was written: --write does.")
+        click.echo(f"To rewrite: {totals}. Nothing was written. To write the files, pass --write.")

@@ -53,7 +53,7 @@ def parse_model(
     # The option is repeatable because click would silently use the last one.
     if len(names) > 1:
         raise click.BadParameter(
-            f"one model is asked in a run, and {len(names)} are given: {', '.join(names)}."
+            f"a run uses one model, but {len(names)} are given: {', '.join(names)}."
         )
     return names[0] if names else None
 

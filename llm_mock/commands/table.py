@@ -294,7 +294,7 @@ def _show_cases_without_assertions(terminal: Terminal, results: Sequence[SuiteRe
             number += case.passed and not case.assertion_results
     if number:
         cases = format_count(number, "case")
-        text = f"{cases} without assertions: of the answers nothing was checked"
+        text = f"{cases} without assertions: nothing in the answers was checked"
         terminal.print(text, "yellow")
 
 

@@ -20,7 +20,7 @@ from llm_mock.migrate.sdk_clients import PatchedClient
 from llm_mock.migrate.sdk_replies import collect_client_replies
 from llm_mock.migrate.symbol_table import SymbolTable
 
-UNUSED_COMMENT = "# The old mock had replies that nobody asked for: remove them if none is needed."
+UNUSED_COMMENT = "# The old mock had unused replies: remove them if they are not needed."
 
 
 class ConfiguredReplies:

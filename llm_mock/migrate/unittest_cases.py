@@ -43,7 +43,7 @@ def use_attribute(function: cst.FunctionDef, owner: cst.ClassDef) -> cst.Functio
     """
     if get_parameter_names(function)[:1] != ["self"]:
         raise CannotRewrite(
-            "a method of unittest.TestCase takes no fixtures, and has no self",
+            "a method of unittest.TestCase takes no fixtures and has no self",
             "Name its first parameter self, then run this again.",
         )
     if "monkeypatch" in get_parameter_names(function):

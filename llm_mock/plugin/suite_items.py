@@ -163,7 +163,7 @@ class SuiteItem(YAMLItem):
             pytest.skip(f"not checked: {'; '.join(reasons)}")
         checked, total = result.checks
         if not total:
-            text = "it has no assertions, so of the answer nothing was checked"
+            text = "it has no assertions, so nothing in the answer was checked"
             self.user_properties.append((NOT_CHECKED, text))
         if checked < total:
             text = f"{total - checked} of {format_count(total, 'check')} skipped"

@@ -440,7 +440,7 @@ def test_a_run_that_fails_leaves_no_trace_in_the_session(
 def test_a_session_is_continued_as_it_began() -> None:
     session = AgentSession(Agent("m"))
     assert aitest_run_sync(session, "Hello")
-    with pytest.raises(InvalidSession, match="began in the other way"):
+    with pytest.raises(InvalidSession, match="cannot use both aitest_run and"):
         asyncio.run(aitest_run(session, "Hello"))
 
 

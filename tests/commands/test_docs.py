@@ -235,7 +235,7 @@ def test_a_search_with_many_results_is_cut() -> None:
 def test_a_search_without_a_section_that_has_all_words_shows_those_with_some() -> None:
     output = read("pydantic-ai", "xyzzy")
     first, *results = output.splitlines()
-    assert first == "No section holds all of pydantic-ai, xyzzy. These hold some of them:"
+    assert first == "No section contains all of pydantic-ai, xyzzy. These contain some:"
     assert "frameworks: pydantic-ai" in results
 
 
@@ -244,11 +244,11 @@ def test_a_search_without_a_section_that_has_all_words_shows_those_with_some() -
     [
         (
             "replise",
-            "No page is called 'replise', and no section holds these words; did you mean 'repl",
+            "No page is called 'replise', and no section contains these words; did you mean ",
         ),
         (
             "xyzzy",
-            "No page is called 'xyzzy', and no section holds these words; known are agents, anth",
+            "No page is called 'xyzzy', and no section contains these words; known are agents, ",
         ),
     ],
 )

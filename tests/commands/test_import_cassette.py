@@ -93,7 +93,7 @@ def test_what_a_provider_answers_besides_models_is_imported(tmp_path: Path) -> N
     source.write_text(json.dumps({"version": 1, "interactions": interactions}))
     _, lines = run(source)
     assert "imported  GET api.openai.com/v1/models" in lines[0]
-    assert "this host is no provider that is known" in lines[1]
+    assert "this host is not a known provider" in lines[1]
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
@@ -181,7 +181,7 @@ def completion(text: str) -> bytes:
         ),
         (
             json.dumps({"interactions": [interaction(body={"string": "<html>"})]}),
-            "its response is no JSON, and no stream of events",
+            "its response is neither JSON nor a stream of events",
         ),
         (
             json.dumps(
@@ -268,7 +268,7 @@ def test_a_secret_in_an_answer_is_not_imported_and_nothing_is_replaced(tmp_path:
     before = target.read_bytes()
     exit_code, lines = run(source, "-o", target)
     assert exit_code == 1
-    assert "ours.yaml exists already: remove it, or name another file by --output." in lines[0]
+    assert "ours.yaml exists already: remove it, or name another file with --output." in lines[0]
     assert target.read_bytes() == before
 
 

@@ -645,8 +645,8 @@ def test_nothing_is_written_over(folder: Path) -> None:
     assert (code, said) == (
         1,
         (
-            "Error: promptfooconfig.suite.yaml exists already: remove it, or name another file by "
-            "--output.\n"
+            "Error: promptfooconfig.suite.yaml exists already: remove it, or name another file "
+            "with --output.\n"
         ),
     )
     assert run(folder, "prompts: [Hi]", "-o", "other.yaml") == (

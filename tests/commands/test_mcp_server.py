@@ -63,7 +63,7 @@ def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPo
     checked = tools["validate"].call({"paths": ["role.yaml", "suite.yaml", "x.yaml"]}).structured
     assert checked["passed"] is False
     assert "suite.yaml: suite 'greetings', 2 cases" in checked["output"]
-    assert "Error: x.yaml:1: is no suite" in checked["output"]
+    assert "Error: x.yaml:1: is neither a suite" in checked["output"]
 
     (project / "spec.yaml").write_text(SPEC.replace("expected: 1", "expected: 2"))
     ran = tools["dry_run"].call({"path": "spec.yaml"}).structured
@@ -210,7 +210,7 @@ def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.M
     ("path", "problem"),
     [
         ("role.yaml", "role.yaml is a role, and a run needs suites or plain-language tests"),
-        ("x.yaml", "x.yaml:1: is no suite"),
+        ("x.yaml", "x.yaml:1: is neither a suite"),
         ("nowhere.yaml", "nowhere.yaml: cannot be read"),
     ],
 )

@@ -84,7 +84,7 @@ def test_the_changes_are_shown_and_nothing_is_written(folder: Path) -> None:
 test_by_hand.py:6: test_by_hand: the reply depends on the prompt (prompt.upper()). Give a \
 function of the prompt: mock_llm_responses.set(model, lambda prompt: …); prompt.prompt is its \
 text, prompt.system the system prompt.
-To rewrite: 1 test in 1 file, 1 left to you. Nothing was written: --write does.
+To rewrite: 1 test in 1 file, 1 left to you. Nothing was written. To write the files, pass --write.
 """.replace("@@\n-from", "@@\n-from").replace("\n\n\n-def", "\n \n \n-def"),
     )
     assert (folder / "test_app.py").read_text() == OLD
@@ -327,7 +327,7 @@ def test_a_run_that_fails_is_told_and_the_rest_goes_on(
     code, output = run("--learn", ".")
     assert code == 0
     assert (
-        "Warning: Which models are asked for was not learned everywhere. pytest ended with "
+        "Warning: The models of some tests could not be learned. pytest ended with "
         "exit code 1: 1 failed"
     ) in output
     assert '+    mock_llm_responses.set("gpt-4o-mini", "Hello")' not in output

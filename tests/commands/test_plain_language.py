@@ -113,7 +113,7 @@ def test_a_folder_leaves_out_hidden_files_plugins_cassettes_and_other_yaml(proje
         (["role.yaml"], 2, "Missing option '-s' / '--suite': role.yaml is a role, and a run needs"),
         (["role.yaml", "tests/../role.yaml", "tests"], 2, "are both roles: give one of them."),
         (["empty"], 1, "empty: the folder has no suite and no plain-language test"),
-        (["other.yaml"], 1, "other.yaml:1: is no suite"),
+        (["other.yaml"], 1, "other.yaml:1: is neither a suite"),
         (["nowhere.yaml"], 1, "nowhere.yaml: cannot be read"),
         (["broken"], 1, "broken/a.yaml:"),
         (["role.yaml", "tests/llm"], 2, "A role is for suites, and tests/llm/sums.yaml is a plain"),

@@ -463,7 +463,7 @@ def test_strict_and_record_do_not_go_together() -> None:
     result = CliRunner().invoke(main, ["serve", "--strict", "error", "--record", "calls.yaml"])
     assert result.exit_code == 2
     assert (
-        "--strict error refuses the calls that --record asks the provider: give one of them."
+        "--strict error refuses the calls that --record sends to the provider: give one of them."
         in result.output
     )
 

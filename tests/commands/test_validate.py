@@ -53,20 +53,23 @@ def test_all_examples_are_right() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", ":1: is empty; it is no suite (kind: TestSuite), no role (kind: Agent) and no plain-"),
+        (
+            "",
+            ":1: is empty; it is neither a suite (kind: TestSuite), a role (kind: Agent) nor a ",
+        ),
         (
             "{}",
-            ":1: is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test",
+            ":1: is neither a suite (kind: TestSuite), a role (kind: Agent) nor a plain",
         ),
         ("\nkind: Agnt\n", ":2: unknown kind 'Agnt'; did you mean 'Agent'?"),
         ("kind: Testsuite\n", ":1: unknown kind 'Testsuite'; did you mean 'TestSuite'?"),
-        ("kind: zzz\n", ":1: is no suite"),
+        ("kind: zzz\n", ":1: is neither a suite"),
         (
             "\nname: Say: hello",
             ":2: is not valid YAML: mapping values are not allowed in this context;",
         ),
         ("a:\n  - b: c\n\td: e", "; indent with spaces"),
-        ("- a\n", ":1: is no suite"),
+        ("- a\n", ":1: is neither a suite"),
         ("kind: [\n", ":2: is not valid YAML"),
         ("kind: TestSuite\nmetadata: {name: x}\n", "apiVersion"),
         (
@@ -78,7 +81,7 @@ def test_all_examples_are_right() -> None:
             "test: {name: x}\nsteps: [{expect: x}]\nverdict: {pass_if: y}\n",
             ":3: 'fail_if' is missing",
         ),
-        ("kind: [a]\n", ":1: is no suite"),
+        ("kind: [a]\n", ":1: is neither a suite"),
         ("apiVersion: llm-mock/v1\nkind: \x07\n", "is not valid YAML"),
     ],
 )

@@ -38,7 +38,7 @@ UNSURE = {
                     get_model.return_value.prompt.return_value.text.return_value = "Hi"
                     app.ask()
         """,
-        "a method of unittest.TestCase takes no fixtures, and has no self",
+        "a method of unittest.TestCase takes no fixtures and has no self",
     ),
     "a patch that is started": (
         """

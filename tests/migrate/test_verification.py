@@ -535,7 +535,7 @@ def test_replies_that_nobody_asks_for_become_optional(folder: Path) -> None:
 
         def test_left(mock_llm_responses):
             mock_llm_responses.add("*", "a")
-            # The old mock had replies that nobody asked for: remove them if none is needed.
+            # The old mock had unused replies: remove them if they are not needed.
             mock_llm_responses.add("*", "b", optional=True)
             mock_llm_responses.add("*", "c", optional=True)
             assert app.ask() == "a"

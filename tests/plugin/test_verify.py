@@ -177,7 +177,9 @@ def test_an_answer_that_drifts_is_told_by_its_severity_and_nothing_is_written(
     result.stdout.fnmatch_lines([f"1 call made once more: 1 {outcome}."])
     if is_error:
         command = "pytest test_it.py::test_it --llm-mock-record rewrite"
-        result.stdout.fnmatch_lines([f"  {told}", f"If the provider * record it again: {command}"])
+        result.stdout.fnmatch_lines(
+            [f"  {told}", f"If the provider's * record the cassette again: {command}"]
+        )
     assert CASSETTE.read_bytes() == recorded
     assert [path.name for path in CASSETTE.parent.iterdir()] == [CASSETTE.name]
     assert KEY not in result.stdout.str()
@@ -240,7 +242,7 @@ UNCHANGED = "1 call made once more: 1 unchanged."
             BERN,
             make_answer("Bern"),
             "failed",
-            "*the structured answer is no JSON any more",
+            "*the structured answer is no longer JSON",
         ),
         (
             STRUCTURED,
@@ -274,7 +276,7 @@ def test_streams_embeddings_and_structured_answers_are_compared(
         (400, "failed", "*status 400 → 200"),
         # It came by chance.
         *[
-            (status, "passed", f"*status {status} → 200: the recorded error did not come again")
+            (status, "passed", f"*status {status} → 200: the recorded error did not occur again")
             for status in (408, 409, 429, 500)
         ],
     ],
@@ -389,7 +391,7 @@ def response(**fields: Any) -> RecordedResponse:
         ({}, {"text": "x"}, []),
         ([{"type": "x", "a": 1}], [{"type": "y", "b": 1}, {"type": "x", "a": 1}], []),
         ([{"type": "x", "a": 1}], [{"type": "x"}], ["error: field []<x>.a is gone"]),
-        ({"a": 1}, "text", ["error: the body is no JSON object any more"]),
+        ({"a": 1}, "text", ["error: the body is no longer a JSON object"]),
         (
             {"a": 1},
             {"a": "1", "b": 2},

@@ -225,7 +225,10 @@ def test_keys_are_in_no_cassette(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--cassette", "--dry-run"], "--cassette records a real run, and --dry-run asks no model"),
+        (
+            ["--cassette", "--dry-run"],
+            "--cassette records a real run, and --dry-run calls no model",
+        ),
         (["--record", "none"], "--record needs --cassette"),
     ],
 )

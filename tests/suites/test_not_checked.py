@@ -289,11 +289,11 @@ BARE = "  - {name: bare, prompt: Hi}\n"
 @pytest.mark.parametrize(
     ("cases", "line"),
     [
-        (BARE, "1 case without assertions: of the answers nothing was checked"),
-        (BARE + CHECKED, "1 case without assertions: of the answers nothing was checked"),
+        (BARE, "1 case without assertions: nothing in the answers was checked"),
+        (BARE + CHECKED, "1 case without assertions: nothing in the answers was checked"),
         (
             BARE + BARE.replace("bare", "other"),
-            "2 cases without assertions: of the answers nothing was checked",
+            "2 cases without assertions: nothing in the answers was checked",
         ),
         (CHECKED, None),
         (MEASURED, None),
@@ -328,7 +328,7 @@ def test_in_pytest_cases_without_assertions_are_named(pytester: pytest.Pytester)
     ended.stdout.fnmatch_lines(
         [
             "*Passed, but not checked in all*",
-            "*suite.yaml::bare  it has no assertions, so of the answer nothing was checked",
+            "*suite.yaml::bare  it has no assertions, so nothing in the answer was checked",
         ]
     )
     ended.stdout.no_fnmatch_line("*::checked*it has no*")
