@@ -571,6 +571,27 @@ tools), options.
     assert {change.name for change in result.manual_changes} == {"test_it"}
 
 
+@pytest.mark.parametrize(
+    "keyword",
+    [
+        *("tools", "attachments", "extra_body", "fragments", "system_fragments"),
+        *("stream", "key", "messages", "response"),
+    ],
+)
+def test_an_argument_of_llm_that_no_record_has_is_told(keyword: str, tmp_path: Path) -> None:
+    text = f"""
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+            get_model.return_value.prompt.assert_called_with("Hi", {keyword}=1)
+    """
+    [change] = migrated(tmp_path, text).manual_changes
+    assert f"names {keyword}" in change.reason
+    known = migrated(tmp_path, text.replace(f"{keyword}=", "temperature="))
+    assert known.changed == ("test_it",)
+
+
 def test_a_statement_other_than_an_assertion_is_never_left_out(tmp_path: Path) -> None:
     text = """
         def test_it():

@@ -131,6 +131,21 @@ def test_the_verdict_is_what_the_command_says(
     assert ClaudeCodeDriver().run(task()).verdict == expected
 
 
+def test_output_that_is_not_utf_8_is_no_obstacle(claude: Claude, task: Callable[..., Task]) -> None:
+    reported: list[str] = []
+    claude(
+        f"""
+        # In one piece, so that the call is in the same chunk.
+        sys.stdout.buffer.write(b"\\xff\\n" * 9)
+        use("mcp__llm_mock__shop_sell", "sold")
+        answer({PASS!r})
+        """
+    )
+    given = task(report=lambda happened: reported.append(str(happened)))
+    assert ClaudeCodeDriver().run(given).verdict == "PASS"
+    assert any("shop_sell" in line for line in reported)
+
+
 def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
     claude: Claude, task: Callable[..., Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
