@@ -149,7 +149,7 @@ def tool_call(
     Args:
         name: the name of an offered tool.
         arguments: the arguments of the call.
-        then: the answer after the tool's result: any reply, such as a function of the prompt,
+        then: the answer after the tool's result: any reply, such as a function of the request,
             which finds the result in `prompt.tool_results[0].output`.
         details: further keyword arguments of the `Reply` that calls the tool.
 

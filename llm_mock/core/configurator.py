@@ -137,7 +137,7 @@ class ResponseConfigurator:
         Args:
             model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
             response: a reply: a str, a dict or a list (data), a pydantic instance, a `ToolCall`, an
-                exception or its class, a function of the prompt that returns one of these, or a
+                exception or its class, a function of the request that returns one of these, or a
                 `Reply`.
             schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name
                 of one (class name or `title`).

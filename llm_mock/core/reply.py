@@ -132,7 +132,7 @@ class Reply:
 
     Wherever a reply is expected, a simpler one may stand, too: a str (text), a dict, a list or a
     pydantic instance (data), a `ToolCall` or a list of them, an exception or its class (raised), or
-    a function of the prompt, sync or async, that returns one of these.
+    a function of the request, sync or async, that returns one of these.
 
     Example:
         `Reply("Hello", usage={"input_tokens": 7, "output_tokens": 2})`, `Reply(chunks=["Hel",
@@ -663,7 +663,7 @@ def _make_reply_error(value: object) -> InvalidReply:
     return InvalidReply(
         f"This is not a reply: {described(value)}.{advice} A reply is a str, a dict or a list, a "
         "pydantic instance, a ToolCall, an exception or its class, a Reply, or a function of the "
-        "prompt that returns one of these."
+        "request that returns one of these."
     )
 
 

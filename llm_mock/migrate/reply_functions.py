@@ -36,8 +36,8 @@ from llm_mock.migrate.syntax import (
 from llm_mock.migrate.value_types import is_pure
 
 SEE_FUNCTIONS = (
-    "Write a function of the prompt that returns replies: "
-    "mock_llm_responses.set(model, reply); prompt.prompt is its text, prompt.system the system "
+    "Write a function of the request that returns replies: "
+    "mock_llm_responses.set(model, reply); request.prompt is the text, request.system the system "
     "prompt."
 )
 ConvertValue = Callable[[Value, SymbolTable], str]

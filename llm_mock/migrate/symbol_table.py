@@ -191,9 +191,9 @@ class SymbolTable:
         if isinstance(self.values[name], Argument):
             return CannotRewrite(
                 f"the reply depends on the prompt ({source})",
-                "Give a function of the prompt: "
-                "mock_llm_responses.set(model, lambda prompt: …); prompt.prompt is its text, "
-                "prompt.system the system prompt.",
+                "Give a function of the request: "
+                "mock_llm_responses.set(model, lambda request: …); request.prompt is the text, "
+                "request.system the system prompt.",
                 node,
             )
         return UnknownUse(name, f"the use of the mock {name} in {source} is unknown", node)

@@ -82,8 +82,8 @@ def test_the_changes_are_shown_and_nothing_is_written(folder: Path) -> None:
 +    mock_llm_responses.set("*", "Hello")
 +    assert ask()  ==  "Hello"
 test_by_hand.py:6: test_by_hand: the reply depends on the prompt (prompt.upper()). Give a \
-function of the prompt: mock_llm_responses.set(model, lambda prompt: …); prompt.prompt is its \
-text, prompt.system the system prompt.
+function of the request: mock_llm_responses.set(model, lambda request: …); request.prompt is the \
+text, request.system the system prompt.
 To rewrite: 1 test in 1 file, 1 left to you. Nothing was written. To write the files, pass --write.
 """.replace("@@\n-from", "@@\n-from").replace("\n\n\n-def", "\n \n \n-def"),
     )

@@ -69,7 +69,7 @@ UNSURE = {
                 get_model.return_value.prompt.side_effect = lambda text, **more: Mock(text=lambda: text.upper())
                 app.ask()
         """,  # noqa: E501
-        "the reply depends on the prompt (text.upper()). Give a function of the prompt",
+        "the reply depends on the prompt (text.upper()). Give a function of the request",
     ),
     "no answer": (
         """
