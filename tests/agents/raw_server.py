@@ -127,6 +127,7 @@ def main() -> None:
         "banner",
     ):
         parser.add_argument(f"--{flag}", action="store_true")
+    parser.add_argument("--cleaned", help="the file to write after the end of stdin, slowly")
     parser.add_argument("--flood", type=int, default=0, help="bytes written to stderr at the start")
     options = parser.parse_args()
     if options.stubborn:
@@ -142,6 +143,10 @@ def main() -> None:
         print("waiting for the database", file=sys.stderr, flush=True)
         time.sleep(600)
     Server(options).serve()
+    if options.cleaned:
+        time.sleep(0.2)
+        with open(options.cleaned, "w") as file:
+            file.write("cleaned")
     while options.stubborn:
         time.sleep(600)
 

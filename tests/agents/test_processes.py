@@ -89,6 +89,13 @@ def test_a_server_that_ends_by_itself_takes_its_children_with_it(
     assert processes_with(marker) == {}
 
 
+def test_a_server_has_time_to_clean_up(pool: ServerPool, raw: Raw, tmp_path: Path) -> None:
+    cleaned = tmp_path / "cleaned"
+    pool.tools([raw("--cleaned", str(cleaned))])
+    pool.close()
+    assert cleaned.read_text() == "cleaned"
+
+
 def test_stubborn_servers_are_ended_at_the_same_time(
     pool: ServerPool, raw: Raw, marker: str
 ) -> None:
