@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import suggest_nearest
@@ -63,6 +63,19 @@ class CallPart(JSONObject):
         known = ", ".join(self) or "none"
         raise UnknownCallKey(f"This {self._kind} has no key {key!r}{hint} Its keys: {known}.")
 
+    # Hidden from type checkers, which would otherwise accept any attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            # `copy` and `pickle` look for methods that a dict need not have.
+            if name.startswith("__"):
+                raise AttributeError(name)
+            key = SYNONYMS.get(self._kind, {}).get(name, name)
+            keys = ", ".join(self) or "none"
+            raise AttributeError(
+                f"A {self._kind} is a dict: write [{key!r}] instead of .{name}. Its keys: {keys}."
+            )
+
 
 class CallParts(list[JSONObject]):
     """The parts of one kind in a call, such as its messages.
@@ -84,6 +97,8 @@ class CallParts(list[JSONObject]):
         return CallParts, (self._kind, list(self), self._number)
 
     def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, str):
+            raise TypeError(f"This is a list of {self._kind}s: write [0][{position!r}].")
         try:
             return super().__getitem__(position)
         except IndexError:

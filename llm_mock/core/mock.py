@@ -462,14 +462,15 @@ class Mock:
         """
         if not isinstance(item, str):
             return ""
-        texts = []
-        for text in list(self.configurator.replies.embeddings):
-            if isinstance(text, str):
-                texts.append(text)
+        embeddings = dict(self.configurator.replies.embeddings)
+        for name, vector in list(embeddings.get(item, {}).items()):
+            return f". Its vector is configured for {name!r}{format_origin(vector.place)}."
+        texts = [text for text in embeddings if isinstance(text, str)]
         nearest = find_nearest(item, texts, CERTAIN)
         if nearest is None:
             return ""
-        return f"; did you mean {shorten(nearest)}?"
+        [vector, *_] = embeddings[nearest].values()
+        return f"; did you mean {shorten(nearest)}{format_origin(vector.place)}?"
 
     def _list_texts(self) -> str:
         """Return the first texts with a vector, as the end of a sentence; empty without any."""
@@ -689,6 +690,8 @@ class Mock:
             given_input, record["output_tokens"] = reply.tokens(request)
             if reply.usage is not UNSET:
                 details = reply.usage_details()
+                if details and request is not None and not reply.is_recorded:
+                    self._check_details(record, request, reply)
                 given_input = add_cached_tokens(given_input, details, record.get("api"))
             record["input_tokens"] = given_input
         if self.history.log is not None:

@@ -430,7 +430,16 @@ MISUSES = {
     ),
     "mock.set_embedding('m', 'Cat sleep.', [1]); embed('Cats sleep.'); assert False": (
         "The vector of 'Cats sleep.' was computed, because set_embedding('m', …) has no vector for "
-        "this text; did you mean 'Cat sleep.'?"
+        "this text; did you mean 'Cat sleep.' (test_*.py:*)?"
+    ),
+    "mock.set_embedding('e', 'Cats', [1]); embed('Cats'); assert False": (
+        "*has no vector for this text. Its vector is configured for 'e' (test_*.py:*)."
+    ),
+    "mock.set('*', 'x'); ask(); mock.last_call.messages[0].content": (
+        "*A message is a dict: write [[]'text'] instead of .content. Its keys: role, text."
+    ),
+    "mock.set('*', 'x'); ask(); mock.last_call.messages['text']": (
+        "*TypeError: This is a list of messages: write [[]0][[]'text']."
     ),
     "mock.script('*', 'rate_limit'); ask(); assert False": (
         "The reply 'rate_limit' is a text, not an error. For the error, write "

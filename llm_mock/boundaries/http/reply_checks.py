@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.boundaries.http.providers.registry import get_registry
+from llm_mock.support.text import join_names
 
 if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
@@ -55,6 +56,23 @@ LOGPROBS_OPTIONS = {
     "Vertex AI": "responseLogprobs",
 }
 """The options that ask for log probabilities, by API."""
+
+
+USAGE_DETAILS = {
+    "Chat Completions": ("prompt_tokens_details", "completion_tokens_details"),
+    "Responses": ("input_tokens_details", "output_tokens_details"),
+    "Anthropic": (
+        *("cache_read_input_tokens", "cache_creation_input_tokens"),
+        *("cache_creation", "output_tokens_details", "server_tool_use"),
+    ),
+    "Gemini": ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount"),
+    "Vertex AI": ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount"),
+    "Bedrock": (
+        *("cacheReadInputTokens", "cacheWriteInputTokens"),
+        *("cache_read_input_tokens", "cache_creation_input_tokens"),
+    ),
+}
+"""The names in the details of the usage, by API; an API that is not here sends all."""
 
 
 ITEM_TOOLS: dict[str, dict[str, str]] = {
@@ -119,6 +137,7 @@ def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
     """
     return (
         _find_attachments(reply)
+        or _find_unknown_usage(reply, called)
         or _find_unknown_tier(reply, called)
         or _find_unknown_source(reply, called)
         or _find_unasked_logprobs(reply, called)
@@ -135,6 +154,18 @@ def _find_attachments(reply: Reply) -> str | None:
         "has attachments, which only a call through `llm` can return. Over HTTP give "
         "Reply(parts=[ImageGeneration(data)]), an Audio, or the provider's own JSON as a body."
     )
+
+
+def _find_unknown_usage(reply: Reply, called: CalledAPI) -> str | None:
+    known = USAGE_DETAILS.get(called.name)
+    details = reply.usage_details()
+    if known is None or reply.is_recorded or not isinstance(details, dict):
+        return None
+    # Names of other APIs are allowed beside those of this one, as in a reply for any model.
+    if not details or details.keys() & {*known}:
+        return None
+    names = join_names([*details])
+    return f"has usage details {names}, but {called.name} sends {join_names(known)}."
 
 
 def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:

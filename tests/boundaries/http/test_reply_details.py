@@ -884,6 +884,42 @@ def test_scripted_counts_of_searches_win(mock_llm_responses: LLMMock) -> None:
     assert answer.json()["usage"]["server_tool_use"] == count
 
 
+USAGE_DETAILS = {
+    "Chat Completions": ("prompt_tokens_details", {"cached_tokens": 5}),
+    "Responses": ("input_tokens_details", {"cached_tokens": 5}),
+    "Anthropic": ("cache_read_input_tokens", 5),
+    "Gemini": ("cachedContentTokenCount", 5),
+    "Vertex AI": ("thoughtsTokenCount", 5),
+    "Bedrock": ("cacheReadInputTokens", 5),
+}
+
+
+@pytest.mark.parametrize("name", USAGE_DETAILS)
+def test_usage_details_have_the_names_of_the_api(name: str, mock_llm_responses: LLMMock) -> None:
+    url, body = REQUESTS[name]
+    known, value = USAGE_DETAILS[name]
+    usage: dict[str, Any] = {"input": 9, "output": 9, "details": {"cached": 5}}
+    mock_llm_responses.set("*", Reply("Hi", usage=usage))
+    assert httpx.post(url, json=body).status_code == 400
+    problem = read_problem(mock_llm_responses)
+    assert f"has usage details cached, but {name} sends " in problem
+    assert known in problem
+    # Beside a name of the API, those of others are allowed.
+    usage["details"][known] = value
+    mock_llm_responses.set("*", Reply("Hi", usage=usage))
+    assert known in httpx.post(url, json=body).text
+
+
+def test_llm_and_some_apis_take_any_usage_details(mock_llm_responses: LLMMock) -> None:
+    usage = {"input": 9, "output": 9, "details": {"cached": 5}}
+    mock_llm_responses.set("*", Reply("Hi", usage=usage))
+    url, body = REQUESTS["Interactions"]
+    assert httpx.post(url, json=body).json()["usage"]["cached"] == 5
+    response = llm.get_model("gpt-4o").prompt("Hello")
+    assert response.text() == "Hi"
+    assert response.usage().details == {"cached": 5}
+
+
 def test_items_take_their_time(mock_llm_responses: LLMMock) -> None:
     latency = Latency(1, chunks_per_second=1)
     parts = ["abcdefgh", SEARCH, ToolCall("f"), "b"]

@@ -774,7 +774,7 @@ def test_a_strict_test_is_told_that_an_embedding_model_has_no_replies(configured
 @pytest.mark.parametrize(
     ("text", "question"),
     [
-        ("lost parcel", "; did you mean 'Lost parcel'? Set"),
+        ("lost parcel", "; did you mean 'Lost parcel' (tests/boundaries/llm/test_embedding.py:"),
         ("Sun", ". Texts with a vector: 'Lost parcel', 'a', 'b', 'c', 'd', …. Set"),
     ],
 )
