@@ -417,6 +417,16 @@ def _result(prompt: llm.Prompt) -> str:
     return prompt.tool_results[0].output if prompt.tool_results else "no tool was called"
 
 
+@pytest.mark.parametrize("name", ["unknown-tool", "bad-tool-arguments"])
+def test_each_tool_call_of_a_script_is_wrong(name: str) -> None:
+    get_model = create_mock_get_model()
+    call = ToolCall("weather", {"city": "Rome"})
+    get_model.script(MODEL, Reply(tool_calls=[call]), Reply(tool_calls=[call]), "Sunny.")
+    get_model.misbehave(name)
+    assert chain(get_model, False) == "Sunny."
+    assert calls_of(get_model) == [1, 2]
+
+
 def test_a_tool_without_arguments_gets_one() -> None:
     get_model = misbehaving("bad-tool-arguments", _result)
     assert (

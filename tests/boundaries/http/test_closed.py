@@ -10,6 +10,7 @@ import socket
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import aiohttp
@@ -105,6 +106,13 @@ def test_every_method_is_refused_where_it_asks_nothing(
     assert refusal.startswith(f"{method} /v1/chat/completions of {HOST} is not supported")
     assert "Requested at " in refusal
     assert "test_closed.py:" in refusal
+
+
+def test_a_refusal_in_a_thread_of_a_library_names_no_line(mock_llm_calls: LLMMock) -> None:
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(httpx.put, CHAT).result().status_code == 404
+    (refusal,) = mock_llm_calls.refusals
+    assert "; nothing was sent. Configure an answer with mock.on('PUT'" in refusal
 
 
 def by_aiohttp(connector: Any = None, url: str = CHAT, **more: Any) -> Any:
