@@ -12,7 +12,7 @@ from llm_mock.core.matchers import TextMatcher
 from llm_mock.core.records import format_call_history, mark_shown
 from llm_mock.errors import InvalidMock
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.text import described, shorten_name, suggest_nearest
+from llm_mock.support.text import described, format_count, shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,7 +75,8 @@ class CallAssertions:
         __tracebackhide__ = True
         self._assert_called()
         if len(self._calls) > 1:
-            message = f"{self._format_count('1 call')}{self._count_models()}"
+            message = self._format_count("1 call")
+            message += self._count_models(self._calls[0]["model_id"])
             raise mark_shown(AssertionError(message), self._calls)
 
     def assert_resilient(
@@ -181,7 +182,11 @@ class CallAssertions:
         """
         __tracebackhide__ = True
         expected = ExpectedCall(prompt_contains, schema, conditions)
-        self.assert_called_once()
+        self._assert_called()
+        if len(self._calls) > 1:
+            message = self._format_count("1 call")
+            message += self._explain_several(expected)
+            raise mark_shown(AssertionError(message), self._calls)
         self._assert_match(expected)
 
     def assert_not_called_with(
@@ -213,14 +218,40 @@ class CallAssertions:
         made = format_call_history(self._calls)
         return f"Expected {expected} of {self._owner}, got {number}.\n{made}"
 
-    def _count_models(self) -> str:
-        """Return a line with the number of calls of each model; empty for a single model."""
+    def _explain_several(self, expected: ExpectedCall) -> str:
+        """Return lines about several calls where one was expected."""
+        model = self._calls[0]["model_id"]
+        matching = 0
+        for call in self._calls:
+            if any(expected.misses(call)):
+                continue
+            matching += 1
+            model = call["model_id"]
+        models = self._count_models(model)
+        if not matching:
+            return models
+        return (
+            f"{models}\n"
+            f"The conditions match {format_count(matching, 'call')}. "
+            "To check that at least one call matches, use assert_called_with()."
+        )
+
+    def _count_models(self, model: str) -> str:
+        """Return a line with the number of calls of each model; empty for a single model.
+
+        Args:
+            model: the model that the advice names.
+        """
         numbers = Counter(call["model_id"] for call in self._calls)
         if len(numbers) < 2:
             return ""
-        listed = ", ".join(f"{number} of {shorten_name(name)}" for name, number in numbers.items())
-        advice = f"To count the calls of one model, use get_model({next(iter(numbers))!r})."
-        return f"\nThe calls of all models count: {listed}. {advice}"
+        listed = []
+        for name, number in numbers.items():
+            listed.append(f"{number} of {shorten_name(name)}")
+        return (
+            f"\nThe calls of all models count: {', '.join(listed)}. "
+            f"To count the calls of one model, use get_model({model!r})."
+        )
 
     def _assert_called(self) -> None:
         __tracebackhide__ = True

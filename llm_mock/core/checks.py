@@ -98,8 +98,8 @@ def _check_schema(
         f"{beginning} violates the schema {_format_name(name)}of the call:\n"
         f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(reply.content, SHOWN_REPLY)}\n"
-        f"{_format_form(name, schema, reply)}"
         f"{_explain_refusal(reply)}"
+        f"{_format_form(name, schema, reply)}"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
 
@@ -110,8 +110,8 @@ def _format_name(name: str) -> str:
 
 
 def _explain_refusal(reply: Reply) -> str:
-    """Return a line about a refusal if the finish reason of a text says that it is one."""
-    if reply.finish_reason not in ("refusal", "content_filter"):
+    """Return a line about refusals for a text, which may be meant as one."""
+    if reply.data is not UNSET or reply.content.startswith(("{", "[")):
         return ""
     return "For a refusal, write Reply(refusal=…), which needs no schema.\n"
 

@@ -10,6 +10,7 @@ from llm_mock.core.provider_error import TEMPLATES
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
 from llm_mock.core.script import ByModel, QueuedReply, Script, ScriptedVector, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
+from llm_mock.core.tool_calls import suggest_tool_call
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
 from llm_mock.support.expected_schema import expect_schema
 from llm_mock.support.misspelling import explain_arguments
@@ -440,7 +441,8 @@ class ResponseConfigurator:
                 f"This list of texts is structured data: each call of {model!r} returns the whole "
                 f"list {shorten(response)}. For one reply per call, write "
                 f"script({model!r}, first, second). For the chunks of one answer, write "
-                "Reply(chunks=[...]). If the list itself is the answer, write Reply(data=[...])."
+                "Reply(chunks=[...]). If the list itself is the answer, write Reply(data=[...]), "
+                'or for pydantic-ai {"response": [...]}.'
             )
             self.replies.hints += (message,)
             warn_caller(ListReplyWarning(message))
@@ -467,15 +469,21 @@ def _explain_likely_mistake(response: object) -> str:
             f"The reply {response!r} is a text, not an error. For the error, write "
             f"templates.{response}()."
         )
-    if isinstance(response, dict) and ("tool_calls" in response or {*response} == _CALL_KEYS):
+    if isinstance(response, dict) and _is_like_tool_call(response):
         return (
             f"The reply {shorten(response)} is data, not a tool call. For a tool call, write "
-            "ToolCall(name, arguments)."
+            f"{suggest_tool_call(response)}."
         )
     return ""
 
 
-_CALL_KEYS = {"name", "arguments"}
+def _is_like_tool_call(data: Mapping[str, object]) -> bool:
+    """Return whether data have the keys of a tool call of OpenAI or LangChain."""
+    if "tool_calls" in data or "function" in data:
+        return True
+    if "name" not in data:
+        return False
+    return "arguments" in data or "args" in data
 
 
 def _create_matchers(method: Callable[..., None], conditions: ReplyConditions) -> Matchers:

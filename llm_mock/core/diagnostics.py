@@ -68,7 +68,9 @@ def explain_unused(
 
 def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
     """Return a message that shows an unmatched call and the configured replies, nearest first."""
-    replies = sorted(_get_all_configured(mock), key=lambda reply: _measure_distance(reply, call))
+    replies = sorted(
+        _get_all_configured(mock), key=lambda reply: _measure_distance(mock, reply, call)
+    )
     lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
     used_up = _find_used_up(mock, call)
     if used_up:
@@ -322,7 +324,7 @@ def _find_near_calls(
     for number, call in enumerate(calls, start=1):
         candidates = [] if call["configured"] else _get_all_configured(mock)
         if candidates:
-            distances = [_measure_distance(reply, call) for reply in candidates]
+            distances = [_measure_distance(mock, reply, call) for reply in candidates]
             nearest = candidates[distances.index(min(distances))]
             near_calls.append((nearest, _format_near_call(number, call, nearest)))
     return near_calls
@@ -422,7 +424,9 @@ def _format_nearest_call(
     ]
     if not candidates:
         return []
-    number, nearest = min(candidates, key=lambda candidate: _measure_distance(reply, candidate[1]))
+    number, nearest = min(
+        candidates, key=lambda candidate: _measure_distance(mock, reply, candidate[1])
+    )
     return _format_near_call(number, nearest, reply)
 
 
@@ -451,10 +455,13 @@ def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str
     return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
 
-def _measure_distance(reply: StandingReply, call: Call) -> tuple[int, float, float]:
+def _measure_distance(
+    mock: ExplainedMock, reply: StandingReply, call: Call
+) -> tuple[int, bool, float, float]:
     """Return how far a reply is from a call: unmet conditions, then likeness of its texts.
 
-    The texts are the name of the model and that of the prompt.
+    Of equally near replies, one that answered no call is more likely the one that was meant. The
+    texts are the name of the model and that of the prompt.
     """
     from difflib import SequenceMatcher  # only messages need it
 
@@ -463,9 +470,13 @@ def _measure_distance(reply: StandingReply, call: Call) -> tuple[int, float, flo
     expected = getattr(reply.matchers, "prompt", None)
     if isinstance(expected, str):
         # The longest common part, as the prompt may be much longer than the text.
-        texts = SequenceMatcher(None, expected.lower(), call["prompt"].lower(), autojunk=False)
-        share = texts.find_longest_match().size / len(expected)
-    return len(_find_misses(reply, call)), -likeness, -share
+        prompt = call["prompt"].lower()
+        texts = SequenceMatcher(None, expected.lower(), prompt, autojunk=False)
+        longest = texts.find_longest_match()
+        share = longest.size / len(expected)
+    number = len(_find_misses(reply, call))
+    is_used = reply in mock.history.answered_by.values()
+    return number, is_used, -likeness, -share
 
 
 def _find_misses(reply: StandingReply, call: Call) -> list[str]:

@@ -214,15 +214,13 @@ class ExpectedCall:
         return len(expected_words & words) / max(len(expected_words | words), 1)
 
     def explain_prompt(self, calls: Iterable[Call]) -> str:
-        """Return a line if the text for the prompt is a model or in a system prompt; or nothing."""
+        """Return a line if the text for the prompt is the name of a model; or nothing."""
         text = self._matchers.prompt
         if not isinstance(text, str):
             return ""
         for call in calls:
             if text == call.model:
                 return f"The first argument is a text of the prompt; write model={text!r}.\n"
-            if text in call.system:
-                return f"The system prompt has this text: write system={shorten(text)}.\n"
         return ""
 
     def _field_misses(self, call: Call) -> Iterator[str]:
@@ -531,7 +529,9 @@ def _compare_messages(
     actual: Sequence[Any], expected: Sequence[Any], shown: Sequence[Any]
 ) -> list[str]:
     if len(actual) != len(expected):
-        return [f"the call has {len(actual)} messages, not {len(expected)}: {_format(shown)}"]
+        number = len(actual)
+        expected_number = len(expected)
+        return [f"the call has {number} messages, not {expected_number}: {_format(shown)}"]
     misses: list[str] = []
     for position, (message, wanted) in enumerate(zip(actual, expected, strict=True)):
         path = f"messages[{position}]"
@@ -561,13 +561,17 @@ def _are_results(call: Call, expected: Any) -> bool:
 
 def _explain_result_keys(expected: object) -> str:
     """Return a remark about a key that no tool result has; empty without one."""
-    results = expected if isinstance(expected, list) else []
-    keys = [key for result in results if isinstance(result, Mapping) for key in result]
-    unknown = [key for key in keys if key not in _RESULT_KEYS]
-    # A mapping of other keys may be the output itself.
-    if not unknown or len(unknown) == len(keys):
+    if not isinstance(expected, list):
         return ""
-    return f" (a tool result has no key {unknown[0]!r}, but {', '.join(_RESULT_KEYS)})"
+    known = ", ".join(_RESULT_KEYS)
+    for result in expected:
+        # A mapping of other keys may be the output itself.
+        if not isinstance(result, Mapping) or {*result}.isdisjoint(_RESULT_KEYS):
+            continue
+        for key in result:
+            if key not in _RESULT_KEYS:
+                return f" (a tool result has no key {key!r}, but {known})"
+    return ""
 
 
 _RESULT_KEYS = ("name", "output", "is_error")

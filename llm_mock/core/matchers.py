@@ -14,6 +14,7 @@ from llm_mock.support.numbers import is_whole
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import (
     described,
+    join_names,
     shorten,
     shorten_name,
     suggest_nearest,
@@ -142,7 +143,8 @@ class Matchers:
         kwargs = call["kwargs"]
         prompt = call["prompt"]
         if self.prompt is not None and not matches_text(self.prompt, prompt):
-            yield format_text_miss("prompt", self.prompt, prompt)
+            miss = format_text_miss("prompt", self.prompt, prompt)
+            yield f"{miss}{_explain_prompt(call, self.prompt)}"
         system = kwargs.get("system", "")
         if self.system is not None and not matches_text(self.system, system):
             miss = format_text_miss("system prompt", self.system, system)
@@ -177,7 +179,7 @@ class Matchers:
             missing = _list_missing_tools(self.tools, call)
             if missing:
                 names = ", ".join(map(shorten_name, missing))
-                yield f"the tools {names} are not offered"
+                yield f"the tools {names} are not offered{_list_offered(call)}"
         if self.attachments is not None:
             types = _list_attachment_types(call)
             if types != self.attachments:
@@ -393,6 +395,27 @@ def matches_text(matcher: TextMatcher, text: str) -> bool:
     if isinstance(matcher, re.Pattern):
         return matcher.search(text) is not None
     return bool(matcher(text))
+
+
+def _explain_prompt(call: Call, expected: TextMatcher) -> str:
+    """Return in brackets where the expected text is, or why the prompt is empty, or nothing."""
+    if isinstance(expected, str) and expected in call.system:
+        return f" (the system prompt contains it: write system={shorten(expected)})"
+    if call["prompt"] == "" and call.tool_results:
+        return " (it is empty, because this turn only returns tool results)"
+    return ""
+
+
+def _list_offered(call: Call) -> str:
+    """Return in brackets the tools that a call offers."""
+    names = []
+    for tool in call.tools:
+        # A tool of the provider has only a type.
+        if "name" in tool:
+            names.append(str(tool["name"]))
+    if not names:
+        return " (no tools are offered)"
+    return f" (offered: {join_names(names)})"
 
 
 def _explain_missing_system(call: Call, system: str) -> str:

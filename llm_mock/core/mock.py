@@ -463,23 +463,28 @@ class Mock:
         if not isinstance(item, str):
             return ""
         embeddings = dict(self.configurator.replies.embeddings)
-        for name, vector in list(embeddings.get(item, {}).items()):
-            return f". Its vector is configured for {name!r}{format_origin(vector.place)}."
         texts = [text for text in embeddings if isinstance(text, str)]
+        # The text itself may have a vector of another model.
         nearest = find_nearest(item, texts, CERTAIN)
         if nearest is None:
             return ""
-        [vector, *_] = embeddings[nearest].values()
-        return f"; did you mean {shorten(nearest)}{format_origin(vector.place)}?"
+        name, vector = next(iter(embeddings[nearest].items()))
+        origin = format_origin(vector.place)
+        if nearest == item:
+            return f". Its vector is configured for {name!r}{origin}."
+        return f"; did you mean {shorten(nearest)}{origin}?"
 
     def _list_texts(self) -> str:
         """Return the first texts with a vector, as the end of a sentence; empty without any."""
-        items = list(self.configurator.replies.embeddings)
-        texts = [shorten(item) for item in items if isinstance(item, str)]
+        texts = []
+        for item in list(self.configurator.replies.embeddings):
+            if isinstance(item, str):
+                texts.append(shorten(item))
         if not texts:
             return ""
-        rest = ", …" if len(texts) > SHOWN_TEXTS else ""
-        return f". Texts with a vector: {', '.join(texts[:SHOWN_TEXTS])}{rest}."
+        if len(texts) > SHOWN_TEXTS:
+            texts[SHOWN_TEXTS:] = ["…"]
+        return f". Texts with a vector: {', '.join(texts)}."
 
     @property
     def embedding_models(self) -> list[str]:
@@ -690,12 +695,19 @@ class Mock:
             given_input, record["output_tokens"] = reply.tokens(request)
             if reply.usage is not UNSET:
                 details = reply.usage_details()
-                if details and request is not None and not reply.is_recorded:
-                    self._check_details(record, request, reply)
+                self._check_usage(record, request, reply, details)
                 given_input = add_cached_tokens(given_input, details, record.get("api"))
             record["input_tokens"] = given_input
         if self.history.log is not None:
             self.history.log.add_response(record, reply)
+
+    def _check_usage(
+        self, record: Call, request: Request | None, reply: Reply, details: object
+    ) -> None:
+        """Raise the problem of usage details that the API does not have, and note it."""
+        __tracebackhide__ = True
+        if details and request is not None and not reply.is_recorded:
+            self._check_details(record, request, reply)
 
     def _check_special(self, record: Call, request: Request, reply: Reply) -> None:
         """Raise the problem of a reply that fits certain requests only, and note it."""

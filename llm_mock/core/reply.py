@@ -653,6 +653,7 @@ def to_reply(value: object) -> ReplyOrFunction:
         return cast("ReplyFunction", value)
     if is_tool_call(value):
         return Reply(tool_calls=cast("ToolCallLike", value))
+    _check_is_no_status(value)
     raise _make_reply_error(value)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import check_finite
-from llm_mock.support.text import described, shorten
+from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.value_types import ToolCallLike
@@ -150,10 +150,24 @@ def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
 
 
 def _make_call_error(value: object) -> InvalidReply:
-    return InvalidReply(
-        f"This is not a tool call: {described(value)}. Give one ToolCall or "
-        "BrokenToolCall, or a list of them."
-    )
+    advice = "Give one ToolCall or BrokenToolCall, or a list of them."
+    if isinstance(value, dict):
+        advice = f"Write {suggest_tool_call(value)}."
+    return InvalidReply(f"This is not a tool call: {described(value)}. {advice}")
+
+
+def suggest_tool_call(data: Mapping[str, object]) -> str:
+    """Return the code for a tool call that is written as in OpenAI or LangChain."""
+    function = data.get("function")
+    fields = function if isinstance(function, dict) else data
+    name = fields.get("name")
+    arguments = fields.get("arguments")
+    if arguments is None:
+        arguments = fields.get("args")
+    if not isinstance(name, str) or not isinstance(arguments, (dict, str)):
+        return "ToolCall(name, arguments)"
+    shown_name = shorten_name(repr(name))
+    return f"ToolCall({shown_name}, {shorten(arguments)})"
 
 
 def _check_call(call: ToolCallLike) -> None:

@@ -105,17 +105,22 @@ def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
 def _explain_data(reply: Reply, tools: list[ToolLike]) -> str:
     """Return a line about data that are not the arguments of one of the tools."""
     if len(tools) > 1:
-        accepted = [f"{tool.name!r} accepts {_list_arguments(tool)}" for tool in tools]
+        accepted = []
+        for tool in tools:
+            accepted.append(f"{tool.name!r} accepts {_list_arguments(tool)}")
         return f"The data match no tool: {'; '.join(accepted)}.\n"
     schema = tools[0].input_schema or {}
     if not isinstance(reply.data, dict):
         return _suggest_argument(schema)
+    name = tools[0].name
     violations = "; ".join(find_violations(schema, reply.data, "the data"))
-    return f"The data do not match the tool {tools[0].name!r}: {violations}.\n"
+    return f"The data do not match the tool {name!r}: {violations}.\n"
 
 
 def _list_arguments(tool: ToolLike) -> str:
-    return join_names(list((tool.input_schema or {}).get("properties", {}))) or "no arguments"
+    schema = tool.input_schema or {}
+    names = list(schema.get("properties", {}))
+    return join_names(names) or "no arguments"
 
 
 def _suggest_argument(schema: JSONObject) -> str:

@@ -61,8 +61,8 @@ def explain_test_model(item: pytest.Item) -> str:
             if used is not None:
                 place = format_origin((function.__code__.co_filename, number))
                 return (
-                    f"{used[1]} of {package}{place} answers in place of the provider's model, so "
-                    "no call reaches the mock. Remove it or the replies."
+                    f"{used[1]} of {package}{place} answers instead of the provider's model, so "
+                    "its calls do not reach the mock. Remove it or the replies."
                 )
     return ""
 

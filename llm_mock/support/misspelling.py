@@ -41,7 +41,13 @@ HINTS = {
         'or call("weather", city="Rome").'
     ),
     "add": "For several calls in order, write script(model, first, second).",
-    "set": "For several calls in order, write script(model, first, second).",
+    "set": (
+        "For several calls in order, write script(model, first, second), and for a vector "
+        "set_embedding(model, text, vector)."
+    ),
+    "set_error": (
+        "For an error in some calls only, write set(model, error, prompt=…) or another condition."
+    ),
     "tool_call": (
         "Write the arguments of the tool as a dict, as in "
         'templates.tool_call("weather", {"city": "Rome"}, then="Sunny.").'

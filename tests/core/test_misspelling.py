@@ -208,13 +208,14 @@ WRONG_CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "two replies": (
         lambda mock: mock.set("m", "Hi", "Hello"),
         "set() got too many arguments by position, which are: model, response. Give the others by "
-        "their names. For several calls in order, write script(model, first, second). "
-        f"{LISTED}",
+        "their names. For several calls in order, write script(model, first, second), and for a "
+        f"vector set_embedding(model, text, vector). {LISTED}",
     ),
     "two errors": (
         lambda mock: mock.set_error("m", OSError, OSError),
         "set_error() got too many arguments by position, which are: model, exception. Give the "
-        "others by their names. Its arguments: model, exception.",
+        "others by their names. For an error in some calls only, write set(model, error, prompt=…) "
+        "or another condition. Its arguments: model, exception.",
     ),
     "none by position": (
         lambda mock: mock.assert_resilient(3),

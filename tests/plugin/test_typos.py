@@ -447,9 +447,40 @@ MISUSES = {
     ),
     "mock.set('*', {'name': 'weather', 'arguments': {}}); ask(); assert False": (
         'The reply {"name": "weather", "arguments": {}} is data, not a tool call. For a tool call, '
-        "write ToolCall(name, arguments)."
+        "write ToolCall('weather', {})."
+    ),
+    "mock.set('*', {'name': 'weather', 'args': {'city': 'Rome'}}); ask(); assert False": (
+        '*write ToolCall(\'weather\', {"city": "Rome"}).'
+    ),
+    "mock.set('*', {'function': {'name': 'a', 'arguments': '{}'}}); ask(); assert False": (
+        "*For a tool call, write ToolCall('a', '{}')."
+    ),
+    "mock.set('*', {'name': 'a', 'arguments': 5}); ask(); assert False": (
+        "*For a tool call, write ToolCall(name, arguments)."
     ),
     "mock.set('*', {'tool_calls': []}); ask(); assert False": "The reply * is data, not a tool *",
+    "mock.set('*', Reply(tool_calls=[{'name': 'a', 'args': {}}]))": (
+        "*This is not a tool call: {*}. Write ToolCall('a', {})."
+    ),
+    "mock.set_error('m', OSError, prompt='x')": (
+        "*set_error() has no argument 'prompt'. For an error in some calls only, write set(model, *"
+    ),
+    "mock.set('*', 529)": "*529 is a status, not an exception. Give templates.overloaded() *",
+    "mock.set('e', 'text', [1.0])": "*and for a vector set_embedding(model, text, vector). *",
+    "mock.set('*', 'x'); mock.set('*', 'y', tools=['news']); ask(weather); assert False": (
+        "*the tools news are not offered (offered: weather)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', tools=['news']); ask(); assert False": (
+        "*the tools news are not offered (no tools are offered)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', prompt='brief'); two_turns(); assert False": (
+        "*(the system prompt contains it: write system='brief')"
+    ),
+    "mock.script('*', ToolCall('weather', {'city': 'Rome'}), 'x'); ask(weather); "
+    "mock.assert_called_with('Hi', turn=2)": (
+        "*The nearest is call 2, but the prompt '' is not one that contains 'Hi' (it is empty, "
+        "because this turn only returns tool results)."
+    ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hel+o$'); ask(); assert False": (
         "*the prompt 'Hello' is not one that contains 'Hel+o$' (a text is not a pattern: use "
         "re.compile)"
@@ -475,7 +506,7 @@ MISUSES = {
         "*the tool results are [[][]], not * (a tool result has no key 'text', but name, output, "
         "is_error)*"
     ),
-    "mock.set('*', Reply('No', finish_reason='content_filter')); parse(); assert False": (
+    "mock.set('*', 'I cannot.'); parse(); assert False": (
         "For a refusal, write Reply(refusal=…), which needs no schema."
     ),
     "mock.set('*', 'No'); parse(); assert False": 'Expected: {"city": string}',

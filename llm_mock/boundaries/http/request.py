@@ -292,8 +292,7 @@ class HTTPRequest(Request):
         """
         names = [str(tool.name) for tool in self.tools if _accepts_data(tool, data)]
         if data_class is not None:
-            ending = f"_{data_class}"
-            names.sort(key=lambda name: not f"_{name}".endswith(ending))
+            names.sort(key=lambda name: not _is_named_after(name, data_class))
         # A tool whose result is in the request was called already.
         finished = {result.name for result in self.tool_results}
         for name in names:
@@ -345,6 +344,10 @@ class HTTPRequest(Request):
             if wait != seconds:
                 fields["shortened_wait"] = wait
         return fields
+
+
+def _is_named_after(tool: str, data_class: str) -> bool:
+    return tool == data_class or tool.endswith(f"_{data_class}")
 
 
 def _accepts_data(tool: Tool, data: JSONObject) -> bool:
