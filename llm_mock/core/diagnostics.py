@@ -213,6 +213,22 @@ def _explain_replaced_reply(mock: ExplainedMock) -> list[str]:
     ]
 
 
+def _explain_joined_chunks(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
+    """Return a line about the first call whose reply has chunks, but which is not streamed."""
+    for number, call in enumerate(calls, start=1):
+        reply = mock.history.answered_by.get(call["number"])
+        chunks = getattr(getattr(reply, "answer", None), "chunks", None)
+        # Through `llm`, the record does not say whether the application streams.
+        if chunks is None or len(chunks) < 2 or call.get("stream") is not False:
+            continue
+        origin = format_origin(getattr(reply, "place", None))
+        return [
+            f"The request of call {number} asks for no stream, so the chunks of its reply{origin} "
+            "were joined."
+        ]
+    return []
+
+
 def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     count = "One queued reply" if len(replies) == 1 else f"{len(replies)} queued replies"
     verb = "was" if len(replies) == 1 else "were"
@@ -270,6 +286,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
         *_explain_used_up(mock, calls),
         *_explain_repeated_calls(mock, calls),
         *_explain_replaced_reply(mock),
+        *_explain_joined_chunks(mock, calls),
         *mock.configurator.replies.hints,
     ]
     if not near_calls and not unused:

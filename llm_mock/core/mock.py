@@ -492,6 +492,17 @@ class Mock:
         # A copy, because other threads may call further ones meanwhile.
         return [model_id for model_id, state in [*self._embedding_states.items()] if state.calls]
 
+    def explain_embeddings(self) -> str:
+        """Return a sentence about the first embedding model that was called; empty without one."""
+        for model_id in self.embedding_models:
+            [record, *_] = self._embedding_states[model_id].calls
+            texts = shorten(record["items"])
+            return (
+                f"Only embedding models were called: {model_id!r} embedded {texts}. "
+                f"All of it is in get_embedding_model({model_id!r}).call_history."
+            )
+        return ""
+
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""
         unknown = self.configurator.replies.unknown

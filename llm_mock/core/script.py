@@ -13,7 +13,12 @@ from llm_mock.core.matchers import Matchers
 from llm_mock.core.model_names import ANY_MODEL, is_glob, matches_name
 from llm_mock.core.records import asks_for_schema, format_schema, format_schema_miss
 from llm_mock.core.reply import ReplyOrFunction, format_reply
-from llm_mock.core.source_location import SourceLocation, format_location, format_notes
+from llm_mock.core.source_location import (
+    SourceLocation,
+    format_location,
+    format_notes,
+    format_origin,
+)
 from llm_mock.support.locks import Lock
 from llm_mock.support.text import shorten_name
 
@@ -447,8 +452,13 @@ class Script:
 
     def list_endpoints(self) -> str:
         """Return the endpoints with configured responses, as a sentence; empty without any."""
-        names = list(self.endpoints)
-        return f" Responses are configured for {', '.join(names)}." if names else ""
+        listed = []
+        for name in list(self.endpoints):
+            reply = self.endpoint_replies.get(name)
+            listed.append(f"{name}{format_origin(getattr(reply, 'place', None))}")
+        if not listed:
+            return ""
+        return f" Responses are configured for {', '.join(listed)}."
 
     def match_endpoints(self, method: str, host: str, path: str) -> list[str]:
         """Return the names of the endpoints that have a response to a request."""

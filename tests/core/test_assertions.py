@@ -193,8 +193,8 @@ def test_an_assertion_about_calls_names_the_embedding_model_that_was_called() ->
     get_model.get_embedding_model("first").embed("Hello")
     get_model.get_embedding_model("second").embed("Hello")
     found = (
-        "Only embedding models were called: get_embedding_model('first').call_history has what "
-        "they embedded."
+        "Only embedding models were called: 'first' embedded [\"Hello\"]. All of it is in "
+        "get_embedding_model('first').call_history."
     )
     with pytest.raises(AssertionError) as raised:
         get_model.assert_called_once()

@@ -465,6 +465,9 @@ MISUSES = {
     "mock.set_error('m', OSError, prompt='x')": (
         "*set_error() has no argument 'prompt'. For an error in some calls only, write set(model, *"
     ),
+    "mock.set('*', Reply(chunks=['a', 'b'])); create(); assert False": (
+        "The request of call 1 asks for no stream, so the chunks of its reply (*.py:*) were joined."
+    ),
     "mock.set('*', 529)": "*529 is a status, not an exception. Give templates.overloaded() *",
     "mock.set('e', 'text', [1.0])": "*and for a vector set_embedding(model, text, vector). *",
     "mock.set('*', 'x'); mock.set('*', 'y', tools=['news']); ask(weather); assert False": (
@@ -489,11 +492,11 @@ MISUSES = {
         "*the prompt 'Hello' is not one that contains 'Hello('"
     ),
     "mock.on('POST', '/moderation', {}); mock.on('GET', '/x', {}); be_strict(mock); moderate()": (
-        "*mock.on('POST', '/v1/moderations', …). Responses are configured for POST /moderation, "
-        "GET /x."
+        "*mock.on('POST', '/v1/moderations', …). Responses are configured for POST /moderation "
+        "(test_*.py:*), GET /x (test_*.py:*)."
     ),
     "mock.on('POST', '/moderation', {}); call_unknown()": (
-        "*mock.on('GET', '/v1/y', …). Responses are configured for POST /moderation. To reach *"
+        "*mock.on('GET', '/v1/y', …). Responses are configured for POST /moderation (*.py:*). *"
     ),
     "mock.set('*', 'y', system='kind'); mock.set('*', 'x'); two_turns(); assert False": (
         "    nearest call: 1, but the system prompt 'Be brief' is not one that contains 'kind'"

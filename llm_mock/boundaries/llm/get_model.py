@@ -233,12 +233,7 @@ class LLMMock(Mock):
 
     @property
     def _assertions(self) -> CallAssertions:
-        embeddings = ""
-        for model_id in self.embedding_models[:1]:
-            embeddings = (
-                f"Only embedding models were called: get_embedding_model({model_id!r}).call_history"
-                " has what they embedded."
-            )
+        embeddings = self.explain_embeddings()
         no_calls = self.explain_left_alone() or embeddings or "No model was called."
         return CallAssertions("any model", self.calls, no_calls, embeddings)
 
