@@ -258,7 +258,10 @@ class Call(dict[str, Any]):
     def request(self) -> SentRequest | None:
         """The HTTP request; None through `llm`."""
         sent = self.describe_request()["request"]
-        return None if sent is None else SentRequest(*sent)
+        if sent is None:
+            return None
+        request = SentRequest(*sent)
+        return request._replace(body=CallPart("request body", request.body))
 
 
 def get_told_wait(call: Call) -> float | None:

@@ -468,6 +468,9 @@ MISUSES = {
     "mock.set('*', Reply(chunks=['a', 'b'])); create(); assert False": (
         "The request of call 1 asks for no stream, so the chunks of its reply (*.py:*) were joined."
     ),
+    "mock.set('*', 'x'); create(); mock.last_call.request.body['inputs']": (
+        "*This request body has no key 'inputs'; did you mean 'input'? Its keys: model, input, *"
+    ),
     "mock.set('*', 529)": "*529 is a status, not an exception. Give templates.overloaded() *",
     "mock.set('e', 'text', [1.0])": "*and for a vector set_embedding(model, text, vector). *",
     "mock.set('*', 'x'); mock.set('*', 'y', tools=['news']); ask(weather); assert False": (
