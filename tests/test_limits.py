@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 import llm_mock
 from llm_mock import Latency, LLMMock, Reply, SchemaViolationWarning, create_mock_get_model
 from llm_mock.core.context import current_mock
+from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
 from llm_mock.support.schema_forms import SchemaForm
 
@@ -253,6 +254,19 @@ def _(number: int) -> bool:
     text = format_calls(make_calls(number).calls)
     assert text.splitlines()[-20:][0].startswith(f"  {number - 19}. m")
     return "… 1 earlier calls" not in text
+
+
+@limit(5, "core/mock.py SHOWN_TEXTS")
+def _(number: int) -> bool:
+    from llm_mock.errors import UnexpectedCall
+
+    mock = LLMMock(settings=Settings(strict="error"))
+    mock.set_embedding("m", {name: [1.0] for name in names(number)})
+    with pytest.raises(UnexpectedCall) as caught:
+        mock.get_embedding_model("m").embed("another")
+    listed = ", ".join(f"'{name}'" for name in names(5))
+    assert f"Texts with a vector: {listed}" in str(caught.value)
+    return ", …." not in str(caught.value)
 
 
 @limit(20, "core/diagnostics.py SHOWN_REPLIES")

@@ -478,12 +478,12 @@ def _explain_likely_mistake(response: object) -> str:
 
 
 def _is_like_tool_call(data: Mapping[str, object]) -> bool:
-    """Return whether data have the keys of a tool call of OpenAI or LangChain."""
+    """Return whether data have the keys of a tool call of OpenAI, LangChain or Anthropic."""
     if "tool_calls" in data or "function" in data:
         return True
     if "name" not in data:
         return False
-    return "arguments" in data or "args" in data
+    return "arguments" in data or "args" in data or "input" in data
 
 
 def _create_matchers(method: Callable[..., None], conditions: ReplyConditions) -> Matchers:

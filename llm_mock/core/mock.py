@@ -495,10 +495,10 @@ class Mock:
     def explain_embeddings(self) -> str:
         """Return a sentence about the first embedding model that was called; empty without one."""
         for model_id in self.embedding_models:
-            [record, *_] = self._embedding_states[model_id].calls
+            record = self._embedding_states[model_id].calls[-1]
             texts = shorten(record["items"])
             return (
-                f"Only embedding models were called: {model_id!r} embedded {texts}. "
+                f"Only embedding models were called: {model_id!r} last embedded {texts}. "
                 f"All of it is in get_embedding_model({model_id!r}).call_history."
             )
         return ""

@@ -60,11 +60,17 @@ def format_schema_miss(call: Call, expected: str) -> str:
     """
     schema = call["kwargs"]["schema"]
     miss = f"the schema is {format_schema(schema)}, not {format_schema(expected)}"
+    # Frameworks ask for an object by a tool, which has the name of its class or this one.
+    tools = []
     for tool in call["kwargs"].get("tools", ()):
-        # Frameworks ask for an object by a tool, which has the name of its class or this one.
         if tool == expected or tool.startswith(OUTPUT_TOOL):
-            return f"{miss}, but the tool {tool} asks for an object: match tools=[{tool!r}]"
-    return miss
+            tools.append(tool)
+    if not tools:
+        return miss
+    # For a union there is one for each class, with its name at the end.
+    named = [tool for tool in tools if tool.endswith(expected)]
+    [tool, *_] = [*named, *tools]
+    return f"{miss}, but the tool {tool} asks for an object: match tools=[{tool!r}]"
 
 
 def format_request(call: Call) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
 from llm_mock.core.events import get_event_text, is_event, is_reply_item
 from llm_mock.core.json_text import to_json_text
-from llm_mock.core.provider_error import TEMPLATES_BY_STATUS, suggest_template
+from llm_mock.core.provider_error import TEMPLATES, TEMPLATES_BY_STATUS, suggest_template
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens, measure_tool_call
 from llm_mock.core.tool_calls import check_tool_calls, is_tool_call
 from llm_mock.errors import InvalidReply
@@ -706,6 +706,10 @@ def _check_is_no_template(function: object) -> None:
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
         name = function.__name__
         raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}().")
+    if isinstance(function, str) and function in TEMPLATES.values():
+        raise InvalidReply(
+            f"{function!r} is a text, not an exception. Write templates.{function}() of llm_mock."
+        )
 
 
 def _check_is_no_status(value: object) -> None:
@@ -1039,7 +1043,7 @@ def _check_usage_names(usage: Mapping[str, object]) -> None:
         nearest = suggest_nearest(meant, USAGE_NAMES) or "."
         raise InvalidReply(
             f"The usage has an unknown name {name!r}{nearest} Its names: input_tokens or "
-            "input, output_tokens or output, and details."
+            "input, output_tokens or output, and details, a dict with the other counts of the API."
         )
 
 

@@ -157,13 +157,14 @@ def _make_call_error(value: object) -> InvalidReply:
 
 
 def suggest_tool_call(data: Mapping[str, object]) -> str:
-    """Return the code for a tool call that is written as in OpenAI or LangChain."""
+    """Return the code for a tool call in the form of OpenAI, LangChain or Anthropic."""
     function = data.get("function")
     fields = function if isinstance(function, dict) else data
     name = fields.get("name")
+    # The words of OpenAI, LangChain and Anthropic.
     arguments = fields.get("arguments")
     if arguments is None:
-        arguments = fields.get("args")
+        arguments = fields.get("args", fields.get("input"))
     if not isinstance(name, str) or not isinstance(arguments, (dict, str)):
         return "ToolCall(name, arguments)"
     shown_name = shorten_name(repr(name))

@@ -193,7 +193,7 @@ def test_an_assertion_about_calls_names_the_embedding_model_that_was_called() ->
     get_model.get_embedding_model("first").embed("Hello")
     get_model.get_embedding_model("second").embed("Hello")
     found = (
-        "Only embedding models were called: 'first' embedded [\"Hello\"]. All of it is in "
+        "Only embedding models were called: 'first' last embedded [\"Hello\"]. All of it is in "
         "get_embedding_model('first').call_history."
     )
     with pytest.raises(AssertionError) as raised:

@@ -29,6 +29,8 @@ def ask(*tools, **options):
     return llm.get_model("gpt-4o").chain("Hello", tools=tools, **options).text()
 
 def final_result(city: str) -> None: ...
+def final_result_Fund(city: str) -> None: ...
+def final_result_Refund(city: str) -> None: ...
 
 def create(*tools, **options):
     import openai
@@ -351,7 +353,7 @@ TYPOS = {
     "Reply(stop_reason='x')": "*no argument 'stop_reason'; did you mean 'finish_reason'? *",
     "Reply(usage={'prompt_tokens': 1})": (
         "*InvalidReply: The usage has an unknown name 'prompt_tokens'; did you mean "
-        "'input_tokens'? Its names: input_tokens or input, output_tokens or output, and details."
+        "'input_tokens'? Its names: input_tokens or input, output_tokens or output, and details, *"
     ),
     "Reply(usage={'prompt': 1})": "*unknown name 'prompt'; did you mean 'input_tokens'? *",
     "Reply(usage={'completion': 1})": "*name 'completion'; did you mean 'output_tokens'? *",
@@ -471,6 +473,15 @@ MISUSES = {
     "mock.set('*', 'x'); create(); mock.last_call.request.body['inputs']": (
         "*This request body has no key 'inputs'; did you mean 'input'? Its keys: model, input, *"
     ),
+    "mock.set_error('*', 'authentication')": (
+        "*'authentication' is a text, not an exception. Write templates.authentication() of *"
+    ),
+    "mock.set('*', {'type': 'tool_use', 'name': 'a', 'input': {}}); ask(); assert False": (
+        "*For a tool call, write ToolCall('a', {})."
+    ),
+    "mock.set('*', 'y', schema='Refund'); create(final_result_Fund, final_result_Refund)": (
+        "*but the tool final_result_Refund asks for an object: match *"
+    ),
     "mock.set('*', 529)": "*529 is a status, not an exception. Give templates.overloaded() *",
     "mock.set('e', 'text', [1.0])": "*and for a vector set_embedding(model, text, vector). *",
     "mock.set('*', 'x'); mock.set('*', 'y', tools=['news']); ask(weather); assert False": (
@@ -540,7 +551,8 @@ def test_the_failure_of_a_misuse_says_what_to_write(
     statement: str, pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(CODE.replace("{statement}", statement))
-    result = pytester.runpytest()
+    # Otherwise warnings are errors, as in the tests of this project.
+    result = pytester.runpytest("-Wdefault")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([MISUSES[statement]])
 

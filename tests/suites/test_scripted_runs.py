@@ -259,7 +259,7 @@ def test_a_reply_without_tokens_leaves_their_check_undone() -> None:
         ("", "replies: [{text: a, runs: 1}]", "did you mean 'run'"),
         ("", "replies: [{text: a, optional: 3}]", "optional"),
         ("", "replies: [{text: a, usage: {input: 1}}]", "output"),
-        ("", "replies: [{error: timeout, usage: {input: 1, output: 1}}]", "leave usage out"),
+        ("", "replies: [{error: timeout, usage: {input: 1, output: 1}}]", "remove usage"),
         ("", "replies: [{text: a, variant: cold}]", "the suite has no 'matrix'"),
         (MODELS, "replies: [{text: a, variant: cald}]", "unknown variant 'cald'; did you mean 'co"),
         (MODELS, "replies: [{text: a, model: gpt-6}]", "no variant asks the model 'gpt-6'"),

@@ -220,7 +220,7 @@ def test_a_target_that_gives_no_output_says_why(
             "replies: [{text: a}]",
             "replies cannot be handed to an application that runs els",
         ),
-        ("target: {command: [a]}", "replies: [{model: a}]", "6: case 'c': reply 1: says nothing"),
+        ("target: {command: [a]}", "replies: [{model: a}]", "6: case 'c': reply 1: has no content"),
         (
             "target: {command: [a]}",
             "expected_output: a, replies: [{text: a}]",

@@ -200,7 +200,7 @@ def test_candidates_take_the_time_of_their_reply(mock_llm_responses: LLMMock) ->
     [
         ("ab", "These are not candidates: 'ab'"),
         (5, "These are not candidates: 5"),
-        (["a"], "at least two, not 1"),
+        (["a"], "at least two replies, but got 1"),
         (["a", ValueError("b")], "This is not a candidate"),
         (["a", lambda prompt: "b"], "This is not a candidate"),
         (["a", Reply(body={})], "This is not a candidate"),
