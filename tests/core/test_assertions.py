@@ -178,6 +178,23 @@ def test_one_call_is_neither_none_nor_two() -> None:
     assert str(caught.value).splitlines()[-1].endswith("use get_model('other').")
 
 
+def test_the_calls_of_a_single_model_are_not_counted_by_model() -> None:
+    get_model = create_mock_get_model({"m": "Hi"})
+    for _ in range(2):
+        get_model("m").prompt("a").text()
+    assertions: list[Callable[[], object]] = [
+        get_model.assert_called_once,
+        lambda: get_model.assert_called_once_with("b"),
+    ]
+    for assertion in assertions:
+        with pytest.raises(AssertionError) as caught:
+            assertion()
+        assert str(caught.value) == (
+            "Expected 1 call of any model, got 2.\nCalls that were made:\n  1. m  'a'  → 'Hi'\n"
+            "  2. m  'a'  → 'Hi'"
+        )
+
+
 def test_a_mock_that_nobody_called_says_so() -> None:
     get_model = create_mock_get_model()
     get_model.assert_not_called()

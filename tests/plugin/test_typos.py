@@ -473,6 +473,8 @@ MISUSES = {
     "mock.set('*', 'x'); create(); mock.last_call.request.body['inputs']": (
         "*This request body has no key 'inputs'; did you mean 'input'? Its keys: model, input, *"
     ),
+    "mock.set('*', 'x'); ask(); mock.last_call.files": "*; did you mean 'attachments'? Its *",
+    "mock.set('*', 'x'); ask(); mock.last_call.images": "*; did you mean 'attachments'? Its *",
     "mock.set_error('*', 'authentication')": (
         "*'authentication' is a text, not an exception. Write templates.authentication() of *"
     ),
