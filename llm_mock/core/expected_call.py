@@ -559,10 +559,8 @@ def _are_results(call: Call, expected: Any) -> bool:
     return all(_is_result(*pair) for pair in zip(results, expected, strict=True))
 
 
-def _explain_result_keys(expected: object) -> str:
+def _explain_result_keys(expected: Iterable[object]) -> str:
     """Return a remark about a key that no tool result has; empty without one."""
-    if not isinstance(expected, list):
-        return ""
     known = ", ".join(_RESULT_KEYS)
     for result in expected:
         # A mapping of other keys may be the output itself.

@@ -706,7 +706,7 @@ def _check_is_no_template(function: object) -> None:
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
         name = function.__name__
         raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}().")
-    if isinstance(function, str) and function in TEMPLATES.values():
+    if function in TEMPLATES.values():
         raise InvalidReply(
             f"{function!r} is a text, not an exception. Write templates.{function}() of llm_mock."
         )

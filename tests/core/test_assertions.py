@@ -227,6 +227,35 @@ def test_an_assertion_about_calls_names_the_embedding_model_that_was_called() ->
     assert record["items"] == ["Hello"]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "hint"),
+    [
+        (["rainy"], ""),
+        ((), ""),
+        ([{"output": "rainy"}], ""),
+        ([{"output": "rainy", "name": "look_up", "is_error": True}], ""),
+        # A mapping of other keys is the output itself.
+        ([{"sky": "blue"}], ""),
+        ([{"name": "look_up", "text": "x"}], "text"),
+        (["x", {"text": "x", "output": "x"}], "text"),
+    ],
+)
+def test_a_key_that_no_tool_result_has_is_told(wanted: Any, hint: str) -> None:
+    model = MockLLMModel("m", "Hi")
+    result = llm.ToolResult(name="look_up", output="sunny", tool_call_id="1")
+    model.prompt("", tool_results=[result]).text()
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with(tool_results=wanted)
+    nearest = str(caught.value).splitlines()[1]
+    if hint:
+        assert nearest.endswith(
+            f" (a tool result has no key {hint!r}, but name, output, is_error)."
+        )
+    else:
+        assert "(a tool result" not in nearest
+        assert "None" not in nearest
+
+
 def test_a_failed_call_is_a_call() -> None:
     get_model = create_mock_get_model()
     get_model.set_error("m", ConnectionError("down"))

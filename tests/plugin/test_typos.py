@@ -548,6 +548,26 @@ def test_a_typo_in_a_test_is_answered_with_the_nearest_name(
     result.stdout.fnmatch_lines([f"E  *{TYPOS[statement].removeprefix('*')}"])
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "mock.set('*', Reply(chunks=['ab'])); create()",
+        "mock.set('*', Reply(chunks=['a', 'b'])); llm.get_model('m').prompt('Hi').text()",
+        "mock.set('*', {'name': 'a', 'city': 'b'}); ask()",
+        "mock.set('*', {'input': 'a'}); ask()",
+        "mock.set('*', 'authenticated'); ask()",
+        "mock.set_embedding('e', 'Cats', [1]); embed('Apples')",
+    ],
+)
+def test_a_failure_has_no_hint_without_a_reason(statement: str, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(CODE.replace("{statement}", f"{statement}; assert False"))
+    result = pytester.runpytest("-Wdefault")
+    result.assert_outcomes(failed=1)
+    output = result.stdout.str()
+    for hint in ("were joined", "is data, not", "is a text, not", "has no vector"):
+        assert hint not in output
+
+
 @pytest.mark.parametrize("statement", MISUSES)
 def test_the_failure_of_a_misuse_says_what_to_write(
     statement: str, pytester: pytest.Pytester

@@ -455,13 +455,14 @@ def test_data_that_are_the_arguments_of_no_tool_break_no_schema(
     assert ask("chat", {}).json()["choices"][0]["message"]["content"] == '{"town": 5}'
 
 
+@pytest.mark.parametrize("prefix", ["", "final_result_"])
 @pytest.mark.parametrize("chosen", [0, 1])
 def test_data_of_a_class_call_the_tool_that_its_name_ends_with(
-    chosen: int, mock_llm_responses: LLMMock
+    chosen: int, prefix: str, mock_llm_responses: LLMMock
 ) -> None:
     classes = [create_model(name, amount=int) for name in ("Fund", "Refund")]
     tools = [
-        {"name": f"final_result_{each.__name__}", "parameters": each.model_json_schema()}
+        {"name": f"{prefix}{each.__name__}", "parameters": each.model_json_schema()}
         for each in classes
     ]
     mock_llm_responses.set("*", classes[chosen](amount=1))
