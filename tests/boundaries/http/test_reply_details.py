@@ -923,6 +923,22 @@ def test_usage_details_have_the_names_of_the_api(
     assert known in answer.text
 
 
+@pytest.mark.parametrize(
+    ("known", "sent"),
+    [
+        ("cache_read_input_tokens", "cacheReadInputTokens"),
+        ("cache_creation_input_tokens", "cacheWriteInputTokens"),
+    ],
+)
+def test_bedrock_takes_the_names_of_anthropic(
+    known: str, sent: str, mock_llm_responses: LLMMock
+) -> None:
+    url, body = REQUESTS["Bedrock"]
+    usage = {"input": 9, "output": 9, "details": {known: 5}}
+    mock_llm_responses.set("*", Reply("Hi", usage=usage))
+    assert httpx.post(url, json=body).json()["usage"][sent] == 5
+
+
 def test_llm_and_some_apis_take_any_usage_details(mock_llm_responses: LLMMock) -> None:
     usage = {"input": 9, "output": 9, "details": {"cached": 5}}
     mock_llm_responses.set("*", Reply("Hi", usage=usage))
