@@ -10,6 +10,7 @@ from llm_mock.core.records import format_request
 from llm_mock.core.source_location import format_location, format_notes, format_origin
 from llm_mock.support.text import (
     CERTAIN,
+    COMPARED_CHARACTERS,
     find_nearest,
     format_count,
     format_error,
@@ -487,10 +488,11 @@ def _measure_distance(
     expected = getattr(reply.matchers, "prompt", None)
     if isinstance(expected, str):
         # The longest common part, as the prompt may be much longer than the text.
-        prompt = call["prompt"].lower()
-        texts = SequenceMatcher(None, expected.lower(), prompt, autojunk=False)
+        prompt = call["prompt"][:COMPARED_CHARACTERS].lower()
+        wanted = expected[:COMPARED_CHARACTERS].lower()
+        texts = SequenceMatcher(None, wanted, prompt, autojunk=False)
         longest = texts.find_longest_match()
-        share = longest.size / len(expected)
+        share = longest.size / len(wanted)
     number = len(_find_misses(reply, call))
     is_used = reply in mock.history.answered_by.values()
     return number, is_used, -likeness, -share

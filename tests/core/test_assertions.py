@@ -64,6 +64,16 @@ def test_a_text_that_is_no_prompt_is_recognised(text: Any, hint: str) -> None:
     assert bool(hint) == ("write " in str(caught.value))
 
 
+@pytest.mark.parametrize("text", ["[[ ## answer", "[a--b]", "(a+)+$", "(a*)*b", "(", "b{2}"])
+def test_a_text_that_would_be_a_bad_pattern_is_only_a_text(text: str) -> None:
+    # Warnings are errors here, and the repeated groups would take for ever.
+    model = MockLLMModel("m", "Hello")
+    model.prompt("a" * 100 + "c")
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with(text)
+    assert "re.compile" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("wanted", "other"),
     [
