@@ -444,11 +444,11 @@ class ResponseConfigurator:
                 "Reply(chunks=[...]). If the list itself is the answer, write Reply(data=[...]), "
                 'or for pydantic-ai {"response": [...]}.'
             )
-            self.replies.hints += (message,)
+            self.replies.add_hint(message)
             warn_caller(ListReplyWarning(message))
         hint = _explain_likely_mistake(response)
         if hint:
-            self.replies.hints += (hint,)
+            self.replies.add_hint(hint)
         try:
             return to_reply(response)
         except InvalidReply as error:

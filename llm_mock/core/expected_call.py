@@ -124,6 +124,7 @@ _TOKEN_COUNTS = ("input_tokens", "output_tokens")
 _MESSAGE_FIELDS = ("messages", "input", "contents")
 """The fields of the body that may hold the list of messages, depending on the API."""
 _SHOWN_DIFFERENCES = 3
+_RESULT_KEYS = ("name", "output", "is_error")
 _LIMITS_OF_CHAT = ("max_tokens", "max_completion_tokens")
 """The limits of tokens in Chat Completions, of which some models refuse one."""
 _OTHER_NAMES = {
@@ -529,9 +530,7 @@ def _compare_messages(
     actual: Sequence[Any], expected: Sequence[Any], shown: Sequence[Any]
 ) -> list[str]:
     if len(actual) != len(expected):
-        number = len(actual)
-        expected_number = len(expected)
-        return [f"the call has {number} messages, not {expected_number}: {_format(shown)}"]
+        return [f"the call has {len(actual)} messages, not {len(expected)}: {_format(shown)}"]
     misses: list[str] = []
     for position, (message, wanted) in enumerate(zip(actual, expected, strict=True)):
         path = f"messages[{position}]"
@@ -570,9 +569,6 @@ def _explain_result_keys(expected: Iterable[object]) -> str:
             if key not in _RESULT_KEYS:
                 return f" (a tool result has no key {key!r}, but {known})"
     return ""
-
-
-_RESULT_KEYS = ("name", "output", "is_error")
 
 
 def _is_result(result: Mapping[str, Any], wanted: Any) -> bool:

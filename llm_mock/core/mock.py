@@ -436,23 +436,18 @@ class Mock:
 
     def _hint_at_replies(self, model_id: str) -> None:
         """Let a failing test say that the replies to an embedding model are never used."""
-        script = self.configurator.replies
-        hint = explain_reply_to_embedding(model_id)
-        if self._has_replies(model_id) and hint not in script.hints:
-            script.hints += (hint,)
+        if self._has_replies(model_id):
+            self.configurator.replies.add_hint(explain_reply_to_embedding(model_id))
 
     def _hint_at_vectors(self, model_id: str, item: str | bytes) -> None:
         """Let a failing test say that a text without a vector is near to one that has one."""
         near_text = self._suggest_text(item)
         if not near_text:
             return
-        script = self.configurator.replies
-        hint = (
+        self.configurator.replies.add_hint(
             f"The vector of {shorten(item)} was computed, because set_embedding({model_id!r}, …) "
             f"has no vector for this text{near_text}"
         )
-        if hint not in script.hints:
-            script.hints += (hint,)
 
     def _suggest_text(self, item: object) -> str:
         """Return the question whether a near text with a vector was meant; empty without one.
@@ -796,9 +791,7 @@ class Mock:
         # pytest prints warnings as they are, so API keys in the reply are hidden here.
         hint = redact(str(problem))
         warn_caller(SchemaViolationWarning(hint))
-        script = self.configurator.replies
-        if hint not in script.hints:
-            script.hints += (hint,)
+        self.configurator.replies.add_hint(hint)
 
     def _locate_reply(self, record: Call) -> SourceLocation | None:
         """Return the source location of the reply to a call.

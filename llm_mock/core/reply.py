@@ -700,7 +700,7 @@ def _is_completion(value: Mapping[str, object]) -> bool:
 
 
 def _check_is_no_template(function: object) -> None:
-    """Raise an InvalidReply for a function of `llm_mock.templates` that was not called."""
+    """Raise an InvalidReply for a function of `llm_mock.templates`, or the name of one."""
     __tracebackhide__ = True
     # A template that was called may be a function too, an object of its own class.
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":

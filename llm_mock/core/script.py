@@ -450,6 +450,11 @@ class Script:
         replies += list(self.endpoint_replies.values())
         return replies
 
+    def add_hint(self, hint: str) -> None:
+        """Add a line that a failing test shows, once."""
+        if hint not in self.hints:
+            self.hints += (hint,)
+
     def list_endpoints(self) -> str:
         """Return the endpoints with configured responses, as a sentence; empty without any."""
         listed = []

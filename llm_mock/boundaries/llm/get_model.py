@@ -233,9 +233,10 @@ class LLMMock(Mock):
 
     @property
     def _assertions(self) -> CallAssertions:
-        embeddings = self.explain_embeddings()
+        calls = self.calls
+        embeddings = "" if calls else self.explain_embeddings()
         no_calls = self.explain_left_alone() or embeddings or "No model was called."
-        return CallAssertions("any model", self.calls, no_calls, embeddings)
+        return CallAssertions("any model", calls, no_calls, embeddings)
 
     @property
     def last_call(self) -> Call:
