@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from llm_mock.boundaries.http.providers import anthropic, google
 from llm_mock.boundaries.http.providers.registry import get_registry
 from llm_mock.support.text import join_names
 
@@ -63,10 +64,10 @@ USAGE_DETAILS = {
     "Responses": ("input_tokens_details", "output_tokens_details"),
     "Anthropic": (
         *("cache_read_input_tokens", "cache_creation_input_tokens"),
-        *("cache_creation", "output_tokens_details", "server_tool_use"),
+        *anthropic.USAGE_DETAILS,
     ),
-    "Gemini": ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount"),
-    "Vertex AI": ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount"),
+    "Gemini": google.USAGE_PARTS,
+    "Vertex AI": google.USAGE_PARTS,
     "Bedrock": (
         *("cacheReadInputTokens", "cacheWriteInputTokens"),
         *("cache_read_input_tokens", "cache_creation_input_tokens"),

@@ -20,7 +20,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     split_tool_results,
     validate_body,
 )
-from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
+from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC, USAGE_DETAILS
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
@@ -46,8 +46,6 @@ PARSED_FIELDS = (
     "output_format",
 )
 """The fields of a request that are not options."""
-USAGE_DETAILS = ("cache_creation", "output_tokens_details", "server_tool_use")
-"""The further counts of the usage, which are left out if they are not scripted."""
 BlockId = tuple[str, str | None]
 """The type of a content block, and the id of its tool call."""
 

@@ -28,7 +28,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     split_tool_results,
     validate_body,
 )
-from llm_mock.boundaries.http.providers.google import GOOGLE
+from llm_mock.boundaries.http.providers.google import GOOGLE, USAGE_PARTS
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
@@ -81,10 +81,6 @@ SAFETY_RATING = {
 """The rating of a candidate that is blocked, which has no content, or of a blocked prompt."""
 PROMPT_BLOCKED = "prompt_blocked"
 """The finish reason of a reply to a prompt that is blocked, which has no candidates."""
-
-
-USAGE_PARTS = ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount")
-"""The counts in the usage that are only there if they are not zero."""
 
 
 class Gemini:

@@ -19,6 +19,8 @@ from llm_mock.support.json_types import JSONObject
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch
 
+USAGE_DETAILS = ("cache_creation", "output_tokens_details", "server_tool_use")
+"""The further counts of the usage, which are left out if they are not scripted."""
 _ANTHROPIC = ClientKey(
     (
         "ANTHROPIC_API_KEY",
