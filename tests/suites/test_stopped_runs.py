@@ -158,13 +158,15 @@ def test_ctrl_c_ends_the_commands_of_all_threads(
         "tests.yaml", HEAD.replace("cases:\n", "") + f"target: {{command: {words}}}\n{cases}"
     )
     command = command_line("test", "-s", "tests.yaml", "--dry-run", "-j", "2")
-    with subprocess.Popen(
-        command, env=process_environment, stdout=subprocess.PIPE, text=True
-    ) as process:
+    # Opened for writing too: a pipe that a reader closes loses what the second command wrote.
+    with (
+        open("started", "r+b", buffering=0) as started,
+        subprocess.Popen(
+            command, env=process_environment, stdout=subprocess.PIPE, text=True
+        ) as process,
+    ):
         try:
-            started: list[str] = []
-            while len(started) < 2:
-                started += Path("started").read_text().splitlines()
+            assert [started.readline() for _ in range(2)] == [b"up\n"] * 2
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
         finally:
