@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 import libcst.matchers as m
@@ -45,6 +45,7 @@ _COPY = m.Call(
 _COPY_METHOD = m.Call(m.Attribute(attr=m.Name("copy")), [])
 _UNPACKED = m.Dict([m.StarredDictElement()])
 _LOGGING_CALL = m.Call(m.Attribute(attr=m.Name("append") | m.Name("update")))
+APPENDING_CALL = m.Call(m.Attribute(m.Name(), m.Name("append")), [m.Arg(keyword=None, star="")])
 _UPDATE_UNPACKED = m.Call(m.Attribute(attr=m.Name("update")), [m.Arg(star="**")])
 _KINDS = {"append": "append", "update": "merge"}
 
@@ -54,26 +55,47 @@ def find_containers(function: cst.FunctionDef) -> frozenset[str]:
 
     Each is bound once, to nothing yet, and an inner function, a class or a helper has it.
     """
-    bindings: Counter[str] = Counter()
-    empty: set[str] = set()
     shared: set[str] = set()
-    pending = list_children(function.body)
-    while pending:
-        node = pending.pop()
+    for node in _iterate_nodes(function):
         if isinstance(node, SCOPES):
             shared |= collect_names(node)
-            continue
-        pending += list_children(node)
-        if isinstance(node, BINDINGS):
-            bindings.update(_list_bound_names(node))
-        if isinstance(node, cst.Call):
+        elif isinstance(node, cst.Call):
             for argument in node.args:
                 shared |= collect_names(argument)
+    return _find_empty_containers(function) & shared
+
+
+def find_filled_lists(function: cst.FunctionDef) -> frozenset[str]:
+    """Return the names of the lists that a function makes empty, once, and appends to."""
+    appended: set[str] = set()
+    for node in _iterate_nodes(function):
+        if m.matches(node, APPENDING_CALL):
+            call = cst.ensure_type(node, cst.Call)
+            appended |= collect_names(call.func)
+    return _find_empty_containers(function) & appended
+
+
+def _find_empty_containers(function: cst.FunctionDef) -> frozenset[str]:
+    """Return the names of a function that are bound once, to nothing yet."""
+    bindings: Counter[str] = Counter()
+    empty: set[str] = set()
+    for node in _iterate_nodes(function):
+        if isinstance(node, BINDINGS):
+            bindings.update(_list_bound_names(node))
         if isinstance(node, (cst.Assign, cst.AnnAssign)) and is_empty_container(node.value):
             name = get_container_name(node)
             empty.add(name)
-    once = {name for name in empty if bindings[name] == 1}
-    return frozenset(once & shared)
+    return frozenset(name for name in empty if bindings[name] == 1)
+
+
+def _iterate_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
+    """Yield the nodes in the body of a function, but not those in functions and classes there."""
+    pending = list_children(function.body)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, SCOPES):
+            pending += list_children(node)
 
 
 def get_container_name(node: cst.BaseSmallStatement) -> str:

@@ -62,6 +62,7 @@ class TestDouble:
         methods: for an object of a class, its methods, which were evaluated already.
         responses: for a function, the doubles made before that a call of it may return.
         logs: for a function, those in which it keeps the arguments of its calls.
+        library: for the double of a whole library, the path at which it is patched.
     """
 
     __test__ = False  # the name begins as a test class does
@@ -76,12 +77,18 @@ class TestDouble:
     methods: Set[str] | None = None
     responses: list[TestDouble] = field(default_factory=list)
     logs: list[ArgumentLog] = field(default_factory=list)
+    library: str = ""
 
     def get_attribute(self, name: str) -> Value:
         """Return an attribute; a mock makes the ones it does not have."""
         if name == "return_value":
             return self.get_return_value()
         if name not in self.attributes:
+            if self.library:
+                raise CannotRewrite(
+                    f"{self.library}.{name} is mocked; only the calls of models can be rewritten",
+                    f'Patch it alone, as patch("{self.library}.{name}"), then run this again.',
+                )
             if not self.has_any_attribute:
                 raise CannotRewrite(f"the fake has no attribute {name}")
             is_async = self.is_async or name in _ASYNC_METHODS

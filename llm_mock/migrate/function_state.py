@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from llm_mock.migrate.argument_logs import find_containers
+from llm_mock.migrate.argument_logs import find_containers, find_filled_lists
 from llm_mock.migrate.body import Slot
 from llm_mock.migrate.configured_replies import ConfiguredReplies
 from llm_mock.migrate.doubles import ArgumentLog, PatchedGetter, TestDouble, Value
@@ -130,7 +130,9 @@ class FunctionState:
         self.table = SymbolTable(context.scope.copy_for_function(names))
         self.table.texts = collect_texts(function)
         self.table.unrelated = unrelated
-        self.containers = find_containers(function) - unrelated
+        self.filled_lists = find_filled_lists(function) - unrelated
+        """The names of lists to which the function may append mocks."""
+        self.containers = find_containers(function) - unrelated - self.filled_lists
         """The names that may stand for what fakes keep of their calls."""
         self.table.clients = frozenset(clients)
         self.table.sdks = context.sdks

@@ -35,7 +35,9 @@ from llm_mock.migrate.syntax import (
 from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
 
 # Other parts of `llm` through which a test may replace a model.
-_MODEL_PARTS = re.compile(r"Model|Response|Conversation|\.get_\w+$|\.execute$|\.prompt$")
+_MODEL_PARTS = re.compile(
+    r"Model|Response|Conversation|\.get_(?!default)\w*model\w*$|\.execute$|\.prompt$"
+)
 # `mp` is the usual name in `with MonkeyPatch.context() as mp`.
 _METHODS = {
     "monkeypatch.setattr": "setattr",
@@ -169,6 +171,8 @@ class _PatchCall:
         self.positional = positional
         self.keywords = keywords
         self.table = table
+        self.is_of_object = False
+        """Whether it replaces an attribute of an object that is no module, so not one of `llm`."""
 
     def refuse_getters(self) -> None:
         """Refuse `patch.multiple` of a function of `llm`."""
@@ -199,7 +203,7 @@ class _PatchCall:
         if target is None or self._wraps_class():
             return None
         try:
-            resolved = resolve_target(target, path)
+            resolved = self._resolve(target, path)
             if resolved is not None:
                 return self._new_patch(target, resolved[1])
             client = resolve_client(target, path)
@@ -220,6 +224,12 @@ class _PatchCall:
             raise CannotRewritePatch(error.reason, error.advice, node) from None
         return None
 
+    def _resolve(self, target: str, path: Path) -> tuple[str, str] | None:
+        """Return the part of `llm` that the patch replaces, or None if it replaces none."""
+        if self.is_of_object:
+            return None
+        return resolve_target(target, path)
+
     def _take_target(self) -> str | None:
         """Remove the target from the arguments and return its dotted path."""
         first = self.positional.pop(0)
@@ -236,7 +246,19 @@ class _PatchCall:
         name = _evaluate_string(second, self.table)
         if not owner or not name:
             return None
+        self.is_of_object = not self._may_be_module(first)
         return f"{owner}.{name}"
+
+    def _may_be_module(self, owner: cst.BaseExpression) -> bool:
+        """Return whether what an expression names may be a module, and not another object."""
+        root, *_ = (get_dotted_name(owner) or "").split(".")
+        if root in self.table.scope.imports:
+            return True
+        # `module = importlib.import_module("app")` or `sys.modules["app"]`
+        values = [*self.table.plain.get(root, ())]
+        if root in self.table.scope.constants:
+            values.append(self.table.scope.constants[root])
+        return any("modul" in to_source(value) for value in values)
 
     def _refuse_other_parts(self, target: str) -> None:
         if target.startswith(f"{LIBRARY}.") and _MODEL_PARTS.search(target):
@@ -353,6 +375,7 @@ class _PatchCall:
                 node=self.node,
             )
         double.has_any_attribute = False
+        double.library = target
 
     def _new_double(
         self,

@@ -667,6 +667,8 @@ class CallReader:
         if not isinstance(keywords, KeywordArguments):
             return None
         refuse_client_option(get_string(name.value), node)
+        if get_string(name.value) == "schema":
+            raise new_no_equivalent(node)
         function = cst.ensure_type(node.func, cst.Attribute)
         if function.attr.value == "assertIn":
             operator: cst.BaseCompOp = cst.In()
@@ -986,19 +988,30 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
         return _read_membership_of_body(node, keywords, name)
     if keywords.calls:
         raise new_no_equivalent(node, SEE_ALL)
-    if name == ATTACHMENTS and isinstance(target.operator, cst.In) and not call.is_of_getter:
-        # Not `not in`: a record has no empty list of attachments.
-        comparator = parse_expression(f'{call.source}["kwargs"]')
-        new_target = target.with_changes(comparator=comparator)
-        return node.with_changes(comparisons=[new_target])
-    # A record always has a prompt and a schema, so `in` says nothing about them.
-    is_certain = name in ("prompt", "schema", *UNSUPPORTED_KEYWORDS)
+    # A record always has a prompt, so `in` says nothing about it.
+    is_certain = name in ("prompt", *UNSUPPORTED_KEYWORDS) and name != ATTACHMENTS
     if name is None or is_certain or call.is_of_getter:
         raise new_no_equivalent(node)
+    if name == "schema":
+        return _read_schema_membership(node, call)
     section = _get_section(name)
+    if name == ATTACHMENTS:
+        # A record has no empty list of them, which llm takes for none, too.
+        section = "kwargs"
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
     return node.with_changes(comparisons=[new_target])
+
+
+def _read_schema_membership(node: cst.Comparison, call: SingleCall) -> cst.Comparison:
+    """Rewrite `"schema" in kwargs`; a record always has a schema, if only None."""
+    [target] = node.comparisons
+    operator: cst.BaseCompOp = cst.Is()
+    if isinstance(target.operator, cst.In):
+        operator = cst.IsNot()
+    nothing = cst.ComparisonTarget(operator, cst.Name("None"))
+    schema = parse_expression(f'{call.source}["kwargs"]["schema"]')
+    return node.with_changes(left=schema, comparisons=[nothing])
 
 
 def _compare_call(node: cst.Comparison, call: SingleCall) -> cst.Comparison | None:

@@ -35,10 +35,12 @@ from llm_mock.migrate.syntax import (
     get_dotted_name,
     get_elements,
     get_string,
+    get_truth,
     parse_expression,
+    read_dict,
     to_source,
 )
-from llm_mock.migrate.value_types import is_data, is_error, is_text
+from llm_mock.migrate.value_types import find_only_value, is_data, is_error, is_text
 
 ANY_MODEL = "*"
 LEARN = (
@@ -49,7 +51,14 @@ PROMPT_METHODS = ("prompt", "chain")
 
 
 # The attributes of `llm.Usage`, and the keys of a reply's usage.
-_USAGE_KEYS = {"input": "input_tokens", "output": "output_tokens", "details": "details"}
+_USAGE_KEYS = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "details": "details",
+    # The names of OpenAI, which some tests use.
+    "prompt_tokens": "input_tokens",
+    "completion_tokens": "output_tokens",
+}
 _LIST_CALL = m.Call(m.Name("iter") | m.Name("list"), [m.Arg()])
 
 
@@ -162,7 +171,7 @@ def collect_replies(getter: PatchedGetter, table: SymbolTable) -> list[Configure
     if isinstance(getter.double, LegacyMock):
         return _collect_legacy_replies(getter.double)
     if isinstance(getter.double.side_effect, PlainCode):
-        return [_convert_getter_error(getter, getter.double.side_effect.node)]
+        return [_convert_getter_error(getter, getter.double.side_effect.node, table)]
     replies = []
     for model, double in find_models(getter):
         reply = _collect_model_reply(model, double, getter, table)
@@ -183,21 +192,30 @@ def _collect_legacy_replies(mock: LegacyMock) -> list[ConfiguredReply]:
     return [ConfiguredReply(ANY_MODEL, "legacy", mock.statements)]
 
 
-def _convert_getter_error(getter: PatchedGetter, node: cst.BaseExpression) -> ConfiguredReply:
+def _convert_getter_error(
+    getter: PatchedGetter,
+    node: cst.BaseExpression,
+    table: SymbolTable,
+) -> ConfiguredReply:
     if isinstance(node, cst.Call):
         error_class = node.func
     else:
         error_class = node
-    if not (get_dotted_name(error_class) or "").endswith("UnknownModelError"):
+    model = getter.only_model or ANY_MODEL
+    quoted_model = quote_model(model)
+    name = get_dotted_name(error_class) or ""
+    if name == "KeyError" or name.endswith("UnknownModelError"):
+        statement = f"mock_llm_responses.set_unknown({quoted_model})"
+        return ConfiguredReply(model, "unknown", (statement,))
+    if not is_error(node, table):
         raise CannotRewrite(
-            f"{getter.target} itself raises {to_source(node)}",
-            "llm.get_model raises nothing but llm.UnknownModelError: set_unknown(model). "
-            "For an error of a call: set_error(model, error).",
+            f"{getter.target} has the side effect {to_source(node)}",
+            f"Configure the replies instead: mock_llm_responses.set({quoted_model}, reply).",
             node,
         )
-    model = getter.only_model or ANY_MODEL
-    statement = f"mock_llm_responses.set_unknown({quote_model(model)})"
-    return ConfiguredReply(model, "unknown", (statement,))
+    # llm.get_model has no other error, so what failed in production was the call.
+    statement = f"mock_llm_responses.set_error({quoted_model}, {to_source(node)})"
+    return ConfiguredReply(model, "error", (statement,))
 
 
 def _collect_model_reply(
@@ -573,6 +591,19 @@ class _Response:
                 f"Add a reply for each call, in order: "
                 f"mock_llm_responses.script({self.model}, first, second).",
             )
+        if name == "__iter__":
+            raise CannotRewrite(
+                "the stream raises an error before its first chunk",
+                f"mock_llm_responses.set_error({self.model}, error) raises it there, and "
+                "Reply(chunks=[…], error=error) after some chunks. Every response of llm can be "
+                "iterated.",
+            )
+        if name == "usage":
+            raise CannotRewrite(
+                "usage() raises an error",
+                "usage() of llm raises none. "
+                f"For an error of the call: mock_llm_responses.set_error({self.model}, error).",
+            )
         raise CannotRewrite(
             f"{name}() raises an error",
             f"mock_llm_responses.set_error({self.model}, error) raises it in prompt(), and with "
@@ -588,6 +619,7 @@ class _Response:
             if method.is_unconfigured:
                 return None
             raise_problem(method)
+            self._refuse_side_effect("__iter__", method.side_effect)
             if method.return_value is not None:
                 chunks = _get_chunks(method.return_value)
         if chunks is None:
@@ -599,33 +631,49 @@ class _Response:
     def _get_usage(self) -> str | None:
         """Return the source of the usage: a call, or a dict of input and output tokens."""
         value = self.double.attributes.get("usage")
+        if value is None or _is_unconfigured(value):
+            return None
         if isinstance(value, TestDouble):
-            value = value.return_value
-        if value is None:
+            raise_problem(value)
+            self._refuse_side_effect("usage", value.side_effect)
+            # Without a result it stands for the usage itself.
+            value = value.return_value or value
+        node = find_only_value(get_node(value), self.table)
+        if node is None:
+            return _format_usage(value)
+        if isinstance(node, cst.Call):
+            return to_source(node)
+        # usage() of llm is never empty, so the reply has the usage of any other.
+        if get_truth(node) is False:
             return None
-        if isinstance(value, PlainCode) and isinstance(value.node, cst.Call):
-            return to_source(value.node)
-        if isinstance(value, PlainCode) and to_source(value.node) == "None":
-            # usage() of llm is never None, so the reply has the usage of any other.
-            return None
-        return _format_usage(value)
+        return _format_usage(PlainCode(node))
 
 
 def _format_usage(value: Value) -> str:
-    numbers = value.attributes if isinstance(value, TestDouble) else {}
-    nodes = {name: get_node(number) for name, number in numbers.items()}
-    is_known = {"input", "output"} <= nodes.keys() <= _USAGE_KEYS.keys()
-    if not is_known or None in nodes.values():
+    numbers = {}
+    for name, node in _list_usage(value).items():
+        key = _USAGE_KEYS.get(name, "")
+        numbers[key] = "" if node is None else to_source(node)
+    required = {"input_tokens", "output_tokens"}
+    if not required <= numbers.keys() <= {*_USAGE_KEYS.values()} or "" in numbers.values():
         raise CannotRewrite(
             "usage() returns no literal input and output",
             "Use Reply(text, usage={…}).",
         )
     items = []
-    for name, key in _USAGE_KEYS.items():
-        node = nodes.get(name)
-        if node is not None:
-            items.append(f'"{key}": {to_source(node)}')
+    for key in dict.fromkeys(_USAGE_KEYS.values()):
+        if key in numbers:
+            items.append(f'"{key}": {numbers[key]}')
     return f"{{{', '.join(items)}}}"
+
+
+def _list_usage(value: Value) -> dict[str, cst.BaseExpression | None]:
+    """Return the attributes or items of a usage, with None for what is not plain code."""
+    if isinstance(value, TestDouble):
+        return {name: get_node(number) for name, number in value.attributes.items()}
+    if isinstance(value, PlainCode) and isinstance(value.node, cst.Dict):
+        return {**(read_dict(value.node) or {})}
+    return {}
 
 
 def _get_contents(

@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.argument_logs import get_container_name
+from llm_mock.migrate.argument_logs import APPENDING_CALL, get_container_name
 from llm_mock.migrate.assertions import convert_assertion, get_assertion_name
 from llm_mock.migrate.body import (
     Body,
@@ -30,7 +30,13 @@ from llm_mock.migrate.call_values import (
     PositionalArguments,
     SingleCall,
 )
-from llm_mock.migrate.doubles import ArgumentLog, LegacyMock, PlainCode, Value
+from llm_mock.migrate.doubles import (
+    ArgumentLog,
+    LegacyMock,
+    PlainCode,
+    SideEffectList,
+    Value,
+)
 from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
 from llm_mock.migrate.legacy_mock import convert_set_response
@@ -45,6 +51,7 @@ from llm_mock.migrate.patches import (
 from llm_mock.migrate.recorded_calls import SEE_CALLS
 from llm_mock.migrate.started_patches import StartedPatches
 from llm_mock.migrate.syntax import (
+    collect_names,
     find_nodes,
     get_first_line,
     get_small_statement,
@@ -56,6 +63,7 @@ from llm_mock.migrate.syntax import (
     strip_leading_lines,
     to_source,
 )
+from llm_mock.migrate.value_types import is_error
 
 _METHOD_OF_NAME = m.Call(m.Attribute(m.Name()))
 _UNPACKED = "the arguments of a call are unpacked"
@@ -252,8 +260,9 @@ class StatementRewriter:
         part = _drop_annotation(part)
         if isinstance(part, (cst.Import, cst.ImportFrom)):
             return [LocalDefinition(node, self.table.scope.add_import(part))]
-        if self._add_log(part):
-            return [self._add_slot(Slot.replace(node, configures=True))]
+        container = self._rewrite_container(node, part)
+        if container is not None:
+            return [container]
         has_yield = isinstance(getattr(part, "value", None), cst.Yield)
         if has_yield or isinstance(part, cst.Return):
             return self._rewrite_given_value(node, part)
@@ -277,6 +286,50 @@ class StatementRewriter:
         if self._nesting or name not in self.state.containers:
             return False
         self.table.values[name] = ArgumentLog()
+        return True
+
+    def _rewrite_container(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.BaseSmallStatement,
+    ) -> Part | None:
+        """Rewrite a statement that starts a log, or starts or fills a list of mocks.
+
+        Returns:
+            What it becomes; None for any other statement.
+        """
+        if self._add_log(part):
+            return self._add_slot(Slot.replace(node, configures=True))
+        lists = self.state.filled_lists & collect_names(part)
+        if not lists:
+            return None
+        if get_container_name(part) in lists:
+            return LocalDefinition(node, lists)
+        if self._append_mock(part):
+            self._refuse_nested(node)
+            return self._add_slot(Slot.replace(node, configures=True))
+        # A mock may have it from here on, and would see what is appended later.
+        self.state.filled_lists -= lists
+        return None
+
+    def _append_mock(self, part: cst.BaseSmallStatement) -> bool:
+        """Apply `replies.append(Mock())`; return False for any other statement."""
+        if not isinstance(part, cst.Expr) or not m.matches(part.value, APPENDING_CALL):
+            return False
+        call = cst.ensure_type(part.value, cst.Call)
+        [argument] = call.args
+        # What is read of a call is not a mock.
+        if self._is_read(argument.value):
+            return False
+        name = to_source(cst.ensure_type(call.func, cst.Attribute).value)
+        given = self.table.evaluate(argument.value)
+        earlier = self.table.values.get(name)
+        items: tuple[Value, ...] = ()
+        if isinstance(earlier, SideEffectList):
+            items = earlier.values
+        elif isinstance(given, PlainCode) and not is_error(given.node, self.table):
+            return False
+        self.table.values[name] = SideEffectList((*items, given))
         return True
 
     def _keep_check(self, node: cst.SimpleStatementLine) -> list[Part]:

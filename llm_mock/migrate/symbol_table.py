@@ -285,7 +285,12 @@ class SymbolTable:
 
     def get_truth(self, condition: cst.BaseExpression) -> bool | None:
         """Return whether a condition of a helper holds; None if it is unknown."""
-        return get_truth(self._inline(condition).node)
+        known = {}
+        for name, assigned in self.plain.items():
+            if len(assigned) == 1:
+                [known[name]] = assigned
+        inlined = self._inline(condition).node
+        return get_truth(replace_names(inlined, known))
 
     def _evaluate_attribute(self, node: cst.Attribute) -> Value:
         owner = self._evaluate(node.value)

@@ -345,7 +345,29 @@ def get_truth(node: cst.BaseExpression) -> bool | None:
         return not truth
     if isinstance(node, cst.Comparison):
         return _compare_with_none(node)
+    if m.matches(node, _TYPE_QUESTION):
+        return _is_instance(cst.ensure_type(node, cst.Call))
     return _get_truth_of_constant(node)
+
+
+def _is_instance(call: cst.Call) -> bool | None:
+    """Return whether `isinstance(literal, str)` holds; None if it is unknown."""
+    value, kind = [argument.value for argument in call.args]
+    name = _get_literal_type(value)
+    asked = to_source(kind)
+    if not name or asked not in ("str", *_LITERAL_TYPES):
+        return None
+    return name == asked
+
+
+def _get_literal_type(node: cst.BaseExpression) -> str:
+    """Return the name of the type of a literal; empty for another expression."""
+    if get_string(node) is not None or isinstance(node, cst.FormattedString):
+        return "str"
+    for name, kind in _LITERAL_TYPES.items():
+        if isinstance(node, kind):
+            return name
+    return ""
 
 
 def _get_truth_of_constant(node: cst.BaseExpression) -> bool | None:
@@ -358,6 +380,8 @@ def _get_truth_of_constant(node: cst.BaseExpression) -> bool | None:
     return None
 
 
+_TYPE_QUESTION = m.Call(m.Name("isinstance"), [m.Arg(keyword=None), m.Arg(keyword=None)])
+_LITERAL_TYPES = {"dict": cst.Dict, "list": cst.List}
 _TRUTH_OF_NAMES = {"True": True, "False": False, "None": False}
 
 

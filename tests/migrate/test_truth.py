@@ -52,6 +52,17 @@ from llm_mock.migrate.syntax import get_truth, parse_expression
         ("None == None", None),
         ("None is name", None),
         ("None is None is None", None),
+        ("isinstance('a', str)", True),
+        ("isinstance(f'{name}', str)", True),
+        ("isinstance('a', dict)", False),
+        ("isinstance({}, dict)", True),
+        ("isinstance([], list)", True),
+        ("isinstance([], str)", False),
+        ("isinstance(b'a', str)", None),
+        ("isinstance(name, str)", None),
+        ("isinstance('a', name)", None),
+        ("isinstance('a', (str, dict))", None),
+        ("isinstance('a')", None),
     ],
 )
 def test_a_condition_on_literals_is_decided(source: str, truth: bool | None) -> None:

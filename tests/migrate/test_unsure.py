@@ -176,6 +176,59 @@ UNSURE = {
         """,
         "text() of an async model is not awaited",
     ),
+    "a module that is imported by its name": (
+        """
+        def test_it():
+            module = __import__("importlib").import_module("lost")
+            with patch.object(module, "get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                module.ask()
+        """,
+        "the module module was not found near the test, so module.get_model may or may not be "
+        "llm's",
+    ),
+    "the list of models": (
+        """
+        @patch("llm.get_models", return_value=[Mock()])
+        def test_it(get_models):
+            app.ask()
+        """,
+        "llm.get_models is patched; only get_model and get_async_model can be rewritten",
+    ),
+    "the list of models of a whole library": (
+        """
+        @patch("app.llm")
+        def test_it(library):
+            library.get_models.return_value = [Mock()]
+            app.ask()
+        """,
+        "app.llm.get_models is mocked; only the calls of models can be rewritten",
+    ),
+    "a loop that fills a list of replies": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                replies = []
+                for text in ("one", "two"):
+                    replies.append(Mock(text=Mock(return_value=text)))
+                get_model.return_value.prompt.side_effect = replies
+                app.ask()
+        """,
+        "mocks are configured in a loop or under a condition",
+    ),
+    "a list of replies that grows later": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                replies = []
+                replies.append(Mock(text=Mock(return_value="one")))
+                get_model.return_value.prompt.side_effect = replies
+                replies.append(Mock(text=Mock(return_value="two")))
+                app.ask()
+        """,
+        "the use of the mock replies is unknown: "
+        'replies.append(Mock(text=Mock(return_value="two")))',
+    ),
     "a loop that configures": (
         """
         def test_it():
@@ -319,6 +372,11 @@ NOT_OURS = {
             with patch("other.get_model") as get_model:
                 get_model.return_value.objects.all.return_value = []
     """,
+    "a get_model of an object": """
+        def test_it(adapter):
+            with patch.object(adapter, "get_model", return_value="a model"):
+                assert adapter.get_model("gpt-4o") == "a model"
+    """,
     "a mock of something else": """
         def test_it():
             client = Mock()
@@ -336,6 +394,11 @@ NOT_OURS = {
         def test_it(asking):
             assert asking("Hi") == "Hi"
     """,
+    "a key and the default model of llm": """
+        def test_it():
+            with patch("llm.get_key", return_value="k"), patch("llm.get_default_model"):
+                assert llm.get_key("openai") == "k"
+    """,
     "the folder of llm": """
         def test_it(monkeypatch, tmp_path):
             monkeypatch.setattr(llm, "user_dir", lambda: tmp_path)
@@ -349,7 +412,7 @@ NOT_OURS = {
 
 
 def migrated(folder: Path, text: str, *models: str, partial: bool = False) -> FileResult:
-    (folder / "app.py").write_text("from llm import get_model, get_async_model\n")
+    (folder / "app.py").write_text("import llm\nfrom llm import get_model, get_async_model\n")
     (folder / "other.py").write_text("from django.apps import get_model\n")
     source = (START + dedent(text).lstrip("\n")).encode()
     return rewrite_file(

@@ -330,6 +330,14 @@ class TestReads:
         summarize("b")
         assert len(mock_llm_calls.calls) == before + 1
 
+    def test_that_there_is_a_schema(self, model, mock_llm_calls):
+        review("a")
+        assert mock_llm_calls.last_call["kwargs"]["schema"] is not None
+
+    def test_that_there_is_no_schema(self, model, mock_llm_calls):
+        summarize("a")
+        assert mock_llm_calls.last_call["kwargs"]["schema"] is None
+
     def test_a_schema(self, model, mock_llm_calls):
         review("a")
         assert mock_llm_calls.last_call["kwargs"]["schema"] == Review.__name__

@@ -1,7 +1,7 @@
 """The attachments of a call."""
 
 import pytest
-from reviews import describe
+from reviews import describe, summarize
 
 FAULTS = ("", "answer", "type", "place", "one", "no attachments")
 IMAGES = ("https://example.com/a.png", "images/b.png")
@@ -15,6 +15,11 @@ def get_model(mock_llm_responses):
 def test_that_there_are_some(get_model, mock_llm_calls):
     assert describe(*IMAGES) == "Two images"
     assert "attachments" in mock_llm_calls.last_call["kwargs"]
+
+
+def test_that_there_are_none(get_model, mock_llm_calls):
+    assert summarize("a") == "Two images"
+    assert "attachments" not in mock_llm_calls.last_call["kwargs"]
 
 
 def test_their_number(get_model, mock_llm_calls):

@@ -70,6 +70,19 @@ class TestHelpers:
         mock_llm_responses.set("*", "Short")
         assert summarize("a") == "Short"
 
+    def test_a_text_by_its_type(self, mock_llm_responses):
+        mock_llm_responses.set("*", "Short")
+        assert summarize("a") == "Short"
+
+    def test_data_by_its_type(self, mock_llm_responses):
+        data = {"stars": 5, "title": "Great"}
+        mock_llm_responses.set("*", data)
+        assert stars("a") == data["stars"]
+
+    def test_the_data_of_a_default(self, mock_llm_responses):
+        mock_llm_responses.set("*", {"stars": 4, "title": "Fine"})
+        assert stars("a") == 4
+
     def test_a_helper_of_helpers(self, mock_llm_responses):
         mock_llm_responses.set("*", "Short")
         assert summarize("a") == "Short"

@@ -8,7 +8,7 @@ import llm
 import pytest
 import reviews
 from llm_mock import Reply
-from reviews import Review, cached_tokens, patient, stars, streamed, summarize, tokens
+from reviews import Review, cached_tokens, counted, patient, stars, streamed, summarize, tokens
 
 FAULTS = ("",)
 
@@ -267,6 +267,19 @@ class TestUsage:
         assert cached_tokens("a") == 0
 
     def test_none(self, mock_llm_responses):
+        mock_llm_responses.set("*", "Short")
+        assert summarize("a") == "Short"
+
+    def test_a_dict(self, mock_llm_responses):
+        usage = {"prompt_tokens": 10, "completion_tokens": 5}
+        mock_llm_responses.set("*", Reply("Short", usage={"input_tokens": 10, "output_tokens": 5}))
+        assert counted("a") == 15
+
+    def test_a_dict_in_place_of_the_method(self, mock_llm_responses):
+        mock_llm_responses.set("*", Reply("Short", usage={"input_tokens": 10, "output_tokens": 5}))
+        assert counted("a") == 15
+
+    def test_an_empty_dict(self, mock_llm_responses):
         mock_llm_responses.set("*", "Short")
         assert summarize("a") == "Short"
 

@@ -264,6 +264,32 @@ def test_parameters(text, answer, mock_llm_responses):
     assert summarize(text) == answer
 
 
+def test_an_error_of_get_model(mock_llm_responses):
+    mock_llm_responses.set_error("*", ConnectionError("no route"))
+    assert patient("a long text") == "no connection"
+
+
+def test_a_missing_key(mock_llm_responses):
+    mock_llm_responses.set_unknown("*")
+    with pytest.raises(KeyError):
+        summarize("a long text")
+
+
+def test_a_list_that_is_filled_in_order(mock_llm_responses):
+    # The network is back after one call.
+    mock_llm_responses.add("*", ConnectionError("no route"))
+    mock_llm_responses.add("*", "Short")
+    assert patient("a long text") == "Short"
+
+
+def test_a_list_of_other_values(mock_llm_responses, mock_llm_calls):
+    answers = []
+    mock_llm_responses.set("*", "Short")
+    answers.append(summarize("a long text"))
+    answers.append(len(mock_llm_calls.calls))
+    assert answers == ["Short", 1]
+
+
 def test_a_try_that_only_cleans_up(mock_llm_responses, mock_llm_calls):
     cleaned = []
     try:

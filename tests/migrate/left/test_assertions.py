@@ -289,12 +289,6 @@ class TestReads:
         assert get_model.return_value.prompt.call_args.kwargs["tools"] == []
 
     @patch("reviews.get_model")
-    def test_whether_there_is_a_schema(self, get_model):
-        get_model.return_value.prompt.return_value.text.return_value = "Short"
-        summarize("a")
-        assert "schema" not in get_model.return_value.prompt.call_args.kwargs
-
-    @patch("reviews.get_model")
     def test_whether_the_prompt_is_a_keyword(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         summarize("a")

@@ -13,11 +13,6 @@ def get_model():
         yield get_model
 
 
-def test_that_there_are_none(get_model):
-    describe("a.png")
-    assert "attachments" not in get_model.return_value.prompt.call_args.kwargs
-
-
 def test_get(get_model):
     describe("a.png")
     assert get_model.return_value.prompt.call_args.kwargs.get("attachments")

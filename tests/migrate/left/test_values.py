@@ -163,12 +163,8 @@ class TestErrors:
         get_model.return_value.prompt.side_effect = "overloaded"
 
     @patch("reviews.get_model")
-    def test_an_error_of_get_model(self, get_model):
-        get_model.side_effect = ConnectionError("no route")
-
-    @patch("reviews.get_model")
-    def test_another_error_of_llm(self, get_model):
-        get_model.side_effect = llm.NeedsKeyException
+    def test_get_model_is_another_function(self, get_model):
+        get_model.side_effect = len
 
     @patch("reviews.get_model")
     def test_an_error_of_json(self, get_model):
@@ -308,9 +304,19 @@ class TestStreams:
 
 class TestUsage:
     @patch("reviews.get_model")
-    def test_a_dict(self, get_model):
+    def test_an_error(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
-        get_model.return_value.prompt.return_value.usage.return_value = {"input": 1, "output": 2}
+        get_model.return_value.prompt.return_value.usage.side_effect = ConnectionError
+
+    @patch("reviews.get_model")
+    def test_another_key(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        get_model.return_value.prompt.return_value.usage = {"input": 1, "output": 2, "total": 3}
+
+    @patch("reviews.get_model")
+    def test_an_object_in_place_of_the_method(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        get_model.return_value.prompt.return_value.usage = Mock(used=3)
 
     @patch("reviews.get_model")
     def test_only_input(self, get_model):

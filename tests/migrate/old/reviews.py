@@ -155,6 +155,16 @@ def tokens(text: str) -> int:
     return broken("answer", 0, usage.input + usage.output)
 
 
+def counted(text: str) -> int:
+    """Read the usage of any kind of response."""
+    usage = ask(model_of(), text).usage
+    if callable(usage):
+        usage = usage()
+    if isinstance(usage, dict):
+        return usage["prompt_tokens"] + usage["completion_tokens"]
+    return usage.input + usage.output
+
+
 def cached_tokens(text: str) -> int:
     details = ask(model_of(), text).usage().details or {}
     return broken("answer", -1, details.get("cached_tokens", 0))

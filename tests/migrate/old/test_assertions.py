@@ -283,6 +283,14 @@ class TestReads:
         summarize("b")
         assert get_model.return_value.prompt.call_count == before + 1
 
+    def test_that_there_is_a_schema(self, model):
+        review("a")
+        assert "schema" in model.prompt.call_args.kwargs
+
+    def test_that_there_is_no_schema(self, model):
+        summarize("a")
+        assert "schema" not in model.prompt.call_args.kwargs
+
     def test_a_schema(self, model):
         review("a")
         kwargs = model.prompt.call_args.kwargs

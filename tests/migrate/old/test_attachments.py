@@ -3,7 +3,7 @@
 from unittest.mock import MagicMock, patch
 
 import pytest
-from reviews import describe
+from reviews import describe, summarize
 
 FAULTS = ("", "answer", "type", "place", "one", "no attachments")
 IMAGES = ("https://example.com/a.png", "images/b.png")
@@ -20,6 +20,11 @@ def get_model():
 def test_that_there_are_some(get_model):
     assert describe(*IMAGES) == "Two images"
     assert "attachments" in get_model.return_value.prompt.call_args.kwargs
+
+
+def test_that_there_are_none(get_model):
+    assert summarize("a") == "Two images"
+    assert "attachments" not in get_model.return_value.prompt.call_args.kwargs
 
 
 def test_their_number(get_model):

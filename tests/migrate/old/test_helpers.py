@@ -38,6 +38,17 @@ def namespace_of(text):
     return SimpleNamespace(prompt=lambda prompt, **options: SimpleNamespace(text=lambda: text))
 
 
+def response_of_any(value=None):
+    if value is None:
+        value = {"stars": 4, "title": "Fine"}
+    response = Mock()
+    if isinstance(value, str):
+        response.text.return_value = value
+    else:
+        response.json.return_value = value
+    return response
+
+
 def fake_of(text):
     return Fake(text)
 
@@ -128,6 +139,25 @@ class TestHelpers:
         model.prompt.return_value = response_of("Short")
         monkeypatch.setattr("reviews.get_model", lambda name: model)
         assert summarize("a") == "Short"
+
+    def test_a_text_by_its_type(self, monkeypatch):
+        model = Mock()
+        model.prompt.return_value = response_of_any("Short")
+        monkeypatch.setattr("reviews.get_model", lambda name: model)
+        assert summarize("a") == "Short"
+
+    def test_data_by_its_type(self, monkeypatch):
+        model = Mock()
+        data = {"stars": 5, "title": "Great"}
+        model.prompt.return_value = response_of_any(data)
+        monkeypatch.setattr("reviews.get_model", lambda name: model)
+        assert stars("a") == data["stars"]
+
+    def test_the_data_of_a_default(self, monkeypatch):
+        model = Mock()
+        model.prompt.return_value = response_of_any()
+        monkeypatch.setattr("reviews.get_model", lambda name: model)
+        assert stars("a") == 4
 
     def test_a_helper_of_helpers(self, monkeypatch):
         monkeypatch.setattr("reviews.get_model", lambda name: model_with("Short"))

@@ -9,7 +9,7 @@ from unittest.mock import MagicMock, Mock, patch
 import llm
 import pytest
 import reviews
-from reviews import Review, cached_tokens, patient, stars, streamed, summarize, tokens
+from reviews import Review, cached_tokens, counted, patient, stars, streamed, summarize, tokens
 
 FAULTS = ("",)
 
@@ -329,6 +329,28 @@ class TestUsage:
     def test_none(self, monkeypatch):
         get_model = text_of("Short")
         get_model.return_value.prompt.return_value.usage.return_value = None
+        monkeypatch.setattr("reviews.get_model", get_model)
+        assert summarize("a") == "Short"
+
+    def test_a_dict(self, monkeypatch):
+        get_model = text_of("Short")
+        usage = {"prompt_tokens": 10, "completion_tokens": 5}
+        get_model.return_value.prompt.return_value.usage.return_value = usage
+        monkeypatch.setattr("reviews.get_model", get_model)
+        assert counted("a") == 15
+
+    def test_a_dict_in_place_of_the_method(self, monkeypatch):
+        get_model = text_of("Short")
+        get_model.return_value.prompt.return_value.usage = {
+            "prompt_tokens": 10,
+            "completion_tokens": 5,
+        }
+        monkeypatch.setattr("reviews.get_model", get_model)
+        assert counted("a") == 15
+
+    def test_an_empty_dict(self, monkeypatch):
+        get_model = text_of("Short")
+        get_model.return_value.prompt.return_value.usage = {}
         monkeypatch.setattr("reviews.get_model", get_model)
         assert summarize("a") == "Short"
 

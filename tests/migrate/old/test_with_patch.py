@@ -304,6 +304,38 @@ def test_parameters(text, answer):
         assert summarize(text) == answer
 
 
+def test_an_error_of_get_model():
+    with patch("reviews.get_model", side_effect=ConnectionError("no route")):
+        assert patient("a long text") == "no connection"
+
+
+def test_a_missing_key():
+    with patch("reviews.get_model", side_effect=KeyError("gpt-4o")), pytest.raises(KeyError):
+        summarize("a long text")
+
+
+def test_a_list_that_is_filled_in_order():
+    with patch("reviews.get_model") as get_model:
+        replies = []
+
+        # The network is back after one call.
+        replies.append(ConnectionError("no route"))
+        second = Mock()
+        second.text.return_value = "Short"
+        replies.append(second)
+        get_model.return_value.prompt.side_effect = replies
+        assert patient("a long text") == "Short"
+
+
+def test_a_list_of_other_values():
+    answers = []
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        answers.append(summarize("a long text"))
+        answers.append(get_model.return_value.prompt.call_count)
+    assert answers == ["Short", 1]
+
+
 def test_a_try_that_only_cleans_up():
     cleaned = []
     with patch("reviews.get_model") as get_model:
