@@ -7,6 +7,7 @@ import libcst as cst
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.recorded_calls import (
     ADDED_ARGUMENT,
+    GOOGLE_ARGUMENTS,
     REQUESTS,
     SEE_CALLS,
     SEE_REQUESTS,
@@ -15,11 +16,12 @@ from llm_mock.migrate.recorded_calls import (
     MockRole,
     format_history,
     get_schema_name,
+    new_google_problem,
     new_litellm_problem,
     new_no_equivalent,
     refuse_client_option,
 )
-from llm_mock.migrate.sdk_clients import EMBEDDINGS, LITELLM
+from llm_mock.migrate.sdk_clients import EMBEDDINGS, GOOGLE, LITELLM, MISTRAL
 from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
 
 ASSERTIONS = (
@@ -31,6 +33,9 @@ ASSERTIONS = (
     "assert_any_call",
     "assert_has_calls",
 )
+
+
+_ADDED = {EMBEDDINGS: (ADDED_ARGUMENT, '"base64"'), MISTRAL: ("stream", "False")}
 
 
 def get_assertion_name(node: cst.BaseExpression) -> str | None:
@@ -89,7 +94,7 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
             node,
             call_owner,
             reader,
-            is_embedding=role.sdk == EMBEDDINGS,
+            role.sdk,
         )
     else:
         statements = _convert_call_assertion(name, node, call_owner, reader)
@@ -135,10 +140,11 @@ def _convert_sdk_assertion(
     node: cst.Call,
     owner: str,
     reader: CallReader,
-    *,
-    is_embedding: bool,
+    sdk: str,
 ) -> list[str]:
     """Return the statements that assert the whole body of a request."""
+    if sdk == GOOGLE:
+        return _convert_google_assertion(name, node, owner)
     arguments = get_arguments(node)
     if arguments is None or arguments[0] or name == "assert_has_calls":
         raise new_no_equivalent(node)
@@ -148,12 +154,28 @@ def _convert_sdk_assertion(
             raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
         refuse_client_option(keyword, node)
         items.append(f'"{keyword}": {to_source(value)}')
-    if is_embedding and ADDED_ARGUMENT not in arguments[1]:
-        items.append(f'"{ADDED_ARGUMENT}": "base64"')
+    # What the SDK itself adds.
+    added, constant = _ADDED.get(sdk, ("", ""))
+    if added and added not in arguments[1]:
+        items.append(f'"{added}": {constant}')
     body = f"{{{', '.join(items)}}}"
     if name == "assert_any_call":
         return [f"assert {body} in [call.request.body for call in {format_history(owner)}]"]
     return [f"assert {owner}.last_call.request.body == {body}"]
+
+
+def _convert_google_assertion(name: str, node: cst.Call, owner: str) -> list[str]:
+    """Return the statements that assert the model and the prompt of a request."""
+    arguments = get_arguments(node)
+    if arguments is None or arguments[0] or name in ("assert_any_call", "assert_has_calls"):
+        raise new_no_equivalent(node)
+    statements = []
+    for keyword, value in arguments[1].items():
+        if keyword not in GOOGLE_ARGUMENTS:
+            raise new_google_problem(keyword, node)
+        source = to_source(value)
+        statements.append(f"assert {owner}.last_call.{GOOGLE_ARGUMENTS[keyword]} == {source}")
+    return statements
 
 
 def _convert_call_assertion(

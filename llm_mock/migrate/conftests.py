@@ -103,7 +103,13 @@ def find_inherited(context: FileContext) -> Mapping[str, FileContext]:
 def find_sdks(source: bytes) -> frozenset[str]:
     """Return the SDKs that a text names."""
     text = source.lower()
-    return frozenset(sdk for sdk in CLIENTS if sdk.encode() in text)
+    found = []
+    for sdk in CLIENTS:
+        # A file may have `from google import genai`, and both SDKs of Mistral's versions.
+        words = [word for word in sdk.split(".") if word not in ("google", "client")]
+        if words[0].encode() in text:
+            found.append(sdk)
+    return frozenset(found)
 
 
 def names_fixture(path: Path, source: bytes, pattern: re.Pattern[bytes]) -> bool:

@@ -200,9 +200,10 @@ class FunctionState:
         self.table.class_patches[client.target] = client.double
         if client.target not in self.checked:
             return ""
-        self.table.scope.check_library(client.library)
+        module = self.table.scope.name_library(client.library)
         self.table.checked_classes[name] = client.double
-        return client.wrapped
+        _, _, class_name = client.wrapped.rpartition(".")
+        return f"{module}.{class_name}"
 
     def add_getters(self, getters: Sequence[PatchedGetter]) -> None:
         """Add the patched functions of a fixture, each once."""

@@ -36,6 +36,7 @@ from llm_mock.migrate.replies import (
 from llm_mock.migrate.sdk_clients import (
     CLIENTS,
     EMBEDDINGS,
+    GOOGLE,
     LITELLM,
     PatchedClient,
     find_method_path,
@@ -953,10 +954,31 @@ def _read_body(
     # A missing argument may be one that litellm dropped.
     if call.sdk == LITELLM and (uses_get or name not in LITELLM_ARGUMENTS):
         raise new_litellm_problem(node)
+    if call.sdk == GOOGLE:
+        return _read_google_argument(call.source, name, node)
     body = f"{call.source}.request.body"
     if uses_get:
         return parse_expression(f'{body}.get("{name}")')
     return parse_expression(f'{body}["{name}"]')
+
+
+GOOGLE_ARGUMENTS = {"model": "model", "contents": "prompt"}
+"""The arguments of google-genai that a recorded call has as it is given them, if they are texts."""
+
+
+def _read_google_argument(call: str, name: str, node: cst.CSTNode) -> cst.BaseExpression:
+    if name not in GOOGLE_ARGUMENTS:
+        raise new_google_problem(name, node)
+    return parse_expression(f"{call}.{GOOGLE_ARGUMENTS[name]}")
+
+
+def new_google_problem(name: str, node: cst.CSTNode) -> CannotRewrite:
+    """Return the error for an argument of google-genai, which converts all of them."""
+    return CannotRewrite(
+        f"google-genai sends {name} in another form",
+        "Assert on mock_llm_calls.last_call: its system, options, tools and schema.",
+        node,
+    )
 
 
 def refuse_client_option(name: str | None, node: cst.CSTNode) -> None:
@@ -973,7 +995,7 @@ def new_litellm_problem(node: cst.CSTNode) -> CannotRewrite:
     """Return the error for an argument of litellm, which renames, converts and drops some."""
     return CannotRewrite(
         f"litellm may not send what {_format_old(node)} reads",
-        "Assert on the request: mock_llm_calls.last_call.model_id has the model without its "
+        "Assert on the request: mock_llm_calls.last_call.model has the model without its "
         "provider, mock_llm_calls.last_call.request.body the rest.",
         node,
     )
@@ -1093,6 +1115,8 @@ def _check_membership(name: str, sdk: str, node: cst.Comparison) -> None:
         )
     if sdk == LITELLM:
         raise new_litellm_problem(node)
+    if sdk == GOOGLE:
+        raise new_google_problem(name, node)
 
 
 def new_no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRewrite:

@@ -59,6 +59,8 @@ class Scope:
         self.fakes = fakes
         self.path = path
         self.imports: dict[str, str] = {}
+        self.local_names: Container[str] = ()
+        """The parameters and local names of the function."""
         """The qualified name behind each imported name, such as `unittest.mock.patch`."""
         self.functions: dict[str, cst.FunctionDef] = {}
         self.classes: dict[str, cst.ClassDef] = {}
@@ -85,14 +87,27 @@ class Scope:
             if isinstance(target, cst.Name) and not others:
                 self.constants[target.value] = node.value
 
-    def check_library(self, library: str, node: cst.CSTNode | None = None) -> None:
-        """Refuse to name a library in the new test if the file has another value of its name."""
-        if self.imports.get(library, library) != library or library in self.constants:
+    def name_library(self, library: str, node: cst.CSTNode | None = None) -> str:
+        """Return the name of a library in the new test: its own, or what the file imports it as.
+
+        Raises:
+            CannotRewrite: the file has another value of its name.
+        """
+        if library not in self.imports:
+            for name, imported in self.imports.items():
+                if imported != library or name in self.constants:
+                    continue
+                if name not in self.local_names:
+                    return name
+        root = library.partition(".")[0]
+        is_taken = root in self.constants or root in self.local_names
+        if is_taken or self.imports.get(root, root) != root:
             raise CannotRewrite(
-                f"the new test needs {library}, and {library} is another name of this file",
+                f"the new test needs {library}, and {root} is another name of this file",
                 "Rename it, then run this again.",
                 node,
             )
+        return library
 
     def add_import(self, node: cst.Import | cst.ImportFrom) -> frozenset[str]:
         """Add the names that an import binds, and return them."""
@@ -139,6 +154,7 @@ class Scope:
         """
         # Constants are shared: a test cannot change those of its file.
         inner = copy.copy(self)
+        inner.local_names = names
         inner.functions = {}
         for name, function in self.functions.items():
             if name not in names:

@@ -11,14 +11,20 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.targets import resolve_class, resolve_name
 
+GOOGLE = "google.genai"
+MISTRAL = "mistralai.client"
 CLIENTS = {
     "openai": ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"),
     "anthropic": ("Anthropic", "AsyncAnthropic"),
+    GOOGLE: ("Client",),
+    MISTRAL: ("Mistral",),
 }
-"""The classes of clients of each SDK."""
+"""The classes of clients of each SDK, by the module that has them."""
 EMBEDDINGS = "embeddings.create"
 RESPONSES = "responses.create"
 MESSAGES = "messages.create"
+CONTENTS = ("models.generate_content", "aio.models.generate_content")
+CONTENT_STREAMS = ("models.generate_content_stream", "aio.models.generate_content_stream")
 METHODS = {
     "chat.completions.create": "openai",
     "chat.completions.parse": "openai",
@@ -26,6 +32,9 @@ METHODS = {
     MESSAGES: "anthropic",
     RESPONSES: "openai",
     EMBEDDINGS: "openai",
+    **dict.fromkeys((*CONTENTS, *CONTENT_STREAMS), GOOGLE),
+    "chat.complete": MISTRAL,
+    "chat.complete_async": MISTRAL,
 }
 """The methods of clients that call a model, each with the path that leads to it, and their SDK."""
 LITELLM = "litellm"
@@ -62,6 +71,11 @@ for _module in _MESSAGES:
 for _module in _RESPONSES:
     FUNCTIONS[f"{_module}.Responses.create"] = RESPONSES
     FUNCTIONS[f"{_module}.AsyncResponses.create"] = RESPONSES
+for _name in ("generate_content", "generate_content_stream"):
+    FUNCTIONS[f"{GOOGLE}.models.Models.{_name}"] = f"models.{_name}"
+    FUNCTIONS[f"{GOOGLE}.models.AsyncModels.{_name}"] = f"aio.models.{_name}"
+for _name in ("complete", "complete_async"):
+    FUNCTIONS[f"{MISTRAL}.chat.Chat.{_name}"] = f"chat.{_name}"
 
 
 @dataclass(eq=False)
@@ -197,9 +211,9 @@ def guess_client_class(double: TestDouble, sdks: Container[str]) -> str | None:
 def find_client_class(path: str, method: TestDouble) -> str:
     """Return the class of a client that has a method, judged by its path and whether it waits."""
     sdk = METHODS[path]
-    sync_class, async_class, *_ = CLIENTS[sdk]
-    if _is_awaited(method):
-        return f"{sdk}.{async_class}"
+    sync_class, *others = CLIENTS[sdk]
+    if others and _is_awaited(method):
+        return f"{sdk}.{others[0]}"
     return f"{sdk}.{sync_class}"
 
 
@@ -212,7 +226,7 @@ def _is_awaited(method: TestDouble) -> bool:
 
 def new_handed_client(name: str, double: TestDouble, client_class: str) -> PatchedClient:
     """Return the patch that a client which the test hands to the application amounts to."""
-    library, _, class_name = client_class.partition(".")
+    library, _, class_name = client_class.rpartition(".")
     owner = TestDouble(return_value=double)
     is_async = class_name.startswith("Async")
     return PatchedClient(name, owner, is_async, library=library)
@@ -220,7 +234,12 @@ def new_handed_client(name: str, double: TestDouble, client_class: str) -> Patch
 
 def is_async_function(name: str) -> bool:
     """Return whether a function of an SDK is awaited, judged by its qualified name."""
-    return ".Async" in name or name.endswith(".acompletion")
+    return ".Async" in name or name.endswith((".acompletion", "_async"))
+
+
+def is_async_method(path: str) -> bool:
+    """Return whether a method of a client that has synchronous ones, too, is awaited."""
+    return path.startswith("aio.") or path.endswith("_async")
 
 
 def new_patched_function(target: str, double: TestDouble, name: str) -> PatchedClient:
@@ -231,8 +250,11 @@ def new_patched_function(target: str, double: TestDouble, name: str) -> PatchedC
         double: the replacement of the function.
         name: its qualified name.
     """
-    owner = TestDouble(return_value=_new_client(double, FUNCTIONS[name]))
-    library = name.partition(".")[0]
+    path = FUNCTIONS[name]
+    owner = TestDouble(return_value=_new_client(double, path))
+    library = METHODS[path]
+    if name.startswith(LITELLM):
+        library = LITELLM
     is_async = is_async_function(name)
     return PatchedClient(
         target,

@@ -33,7 +33,17 @@ SEE_REPLY = (
 )
 # The attributes that lead to the text of a response.
 _EMPTY_TEXTS = (['""'], ["''"])
-_CONTENTS = ("choices", "message", "content", "output", "output_text", "parsed", "output_parsed")
+_CONTENTS = (
+    "choices",
+    "message",
+    "content",
+    "output",
+    "output_text",
+    "parsed",
+    "output_parsed",
+    "text",
+    "candidates",
+)
 
 
 def read_fields(value: Value | None, part: str, names: Container[str]) -> dict[str, Value]:
@@ -243,11 +253,13 @@ class UsageFields:
         given: the tokens of the prompt.
         made: the tokens of the answer.
         details: further counts, each a number or a mapping of numbers.
+        total: the sum of both.
     """
 
     given: str
     made: str
-    details: tuple[str, ...]
+    details: tuple[str, ...] = ()
+    total: str = "total_tokens"
 
 
 def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
@@ -257,7 +269,7 @@ def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
         usage: the usage of the response.
         names: the names of its counts.
     """
-    counts = (names.given, names.made, "total_tokens", *names.details)
+    counts = (names.given, names.made, names.total, *names.details)
     fields = read_fields(usage, "usage", counts)
     if not fields:
         return []
@@ -268,7 +280,7 @@ def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
             f"the usage lacks {names.given} or {names.made}",
             'The total is their sum: Reply(text, usage={"input": …, "output": …}).',
         )
-    total = get_literal(fields.get("total_tokens"), "usage.total_tokens")
+    total = get_literal(fields.get(names.total), f"usage.{names.total}")
     _check_total(given, made, total)
     input_tokens = to_source(given)
     output_tokens = to_source(made)

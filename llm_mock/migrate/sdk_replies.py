@@ -17,6 +17,8 @@ from llm_mock.migrate.replies import (
 )
 from llm_mock.migrate.reply_functions import CallParameter
 from llm_mock.migrate.sdk_clients import (
+    CONTENT_STREAMS,
+    CONTENTS,
     EMBEDDINGS,
     LITELLM,
     MESSAGES,
@@ -25,9 +27,11 @@ from llm_mock.migrate.sdk_clients import (
     find_methods,
     find_other_configuration,
     find_other_part,
+    is_async_method,
 )
 from llm_mock.migrate.sdk_completions import convert_chunks, convert_completion
 from llm_mock.migrate.sdk_embeddings import SEE_EMBEDDINGS, convert_embeddings
+from llm_mock.migrate.sdk_gemini import convert_content, convert_content_chunks
 from llm_mock.migrate.sdk_messages import convert_message
 from llm_mock.migrate.sdk_parts import SEE_REPLY, list_dicts
 from llm_mock.migrate.sdk_requests import new_request_parameter
@@ -40,12 +44,14 @@ CONVERTERS = {
     EMBEDDINGS: convert_embeddings,
     MESSAGES: convert_message,
     RESPONSES: convert_response,
+    **dict.fromkeys((*CONTENTS, *CONTENT_STREAMS), convert_content),
 }
 """The functions that convert the double of what a method returns; others return completions."""
 STREAM_CONVERTERS = {
     EMBEDDINGS: None,
     MESSAGES: None,
     RESPONSES: convert_events,
+    **dict.fromkeys(CONTENT_STREAMS, convert_content_chunks),
 }
 """The functions that convert the parts of a stream, or None for a method that is not supported."""
 
@@ -124,7 +130,8 @@ class _CreateMethod(PromptMethod):
         method: TestDouble,
         table: SymbolTable,
     ) -> None:
-        super().__init__(ANY_MODEL, method, patched.returns_async_models, table)
+        is_async = patched.returns_async_models or is_async_method(path)
+        super().__init__(ANY_MODEL, method, is_async, table)
         self._convert_double = CONVERTERS.get(path, convert_completion)
         self._convert_stream = STREAM_CONVERTERS.get(path, convert_chunks)
         self._library = patched.library
@@ -155,7 +162,7 @@ class _CreateMethod(PromptMethod):
 
     def get_call_parameter(self, function: cst.FunctionDef) -> CallParameter:
         """Return the parameter of the reply function that replaces a function."""
-        return new_request_parameter(function, self._library == LITELLM)
+        return new_request_parameter(function, self._library)
 
     def convert_response(self, value: Value) -> str | None:
         """Return a completion as an argument of `set`, or None if it is not configured."""

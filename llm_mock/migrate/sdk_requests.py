@@ -8,28 +8,34 @@ import libcst.matchers as m
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.recorded_calls import CLIENT_OPTIONS, LITELLM_ARGUMENTS
 from llm_mock.migrate.reply_functions import SEE_FUNCTIONS, CallParameter
+from llm_mock.migrate.sdk_clients import GOOGLE, LITELLM
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
     get_index,
+    get_parameter_names,
     get_string,
     parse_expression,
 )
 
 BODY = "request.body"
+_GOOGLE_ARGUMENTS = {"model": "model_id", "contents": "prompt"}
 _KEY = m.SimpleString()
 
 
-def new_request_parameter(function: cst.FunctionDef, is_litellm: bool) -> CallParameter:
+def new_request_parameter(function: cst.FunctionDef, library: str) -> CallParameter:
     """Return the parameter of a reply function in place of the arguments of an SDK's method.
 
     Args:
         function: the old function.
-        is_litellm: whether it stands for a function of litellm, which changes some arguments.
+        library: the SDK; litellm changes some arguments, and Google's all.
 
     Raises:
         CannotRewrite: it reads an argument that may not be in the body of the request.
     """
+    if library == GOOGLE:
+        return _new_google_parameter(function)
+    is_litellm = library == LITELLM
     parameters = function.params
     used = collect_names(function.body)
     reads: dict[str, cst.BaseExpression] = {}
@@ -52,6 +58,27 @@ def new_request_parameter(function: cst.FunctionDef, is_litellm: bool) -> CallPa
             is_litellm,
         )
         reads[keywords.name.value] = parse_expression(BODY)
+    return CallParameter("request", reads)
+
+
+def _new_google_parameter(function: cst.FunctionDef) -> CallParameter:
+    """Return the parameter in place of the arguments of google-genai, which converts all of them.
+
+    Raises:
+        CannotRewrite: the function reads another one than the model and the contents.
+    """
+    used = collect_names(function.body)
+    reads: dict[str, cst.BaseExpression] = {}
+    for name in get_parameter_names(function):
+        if name not in used:
+            continue
+        if name not in _GOOGLE_ARGUMENTS:
+            raise CannotRewrite(
+                f"{function.name.value} reads {name}, which google-genai sends in another form",
+                "A reply function is given the request: model_id, prompt, system, options.",
+                function,
+            )
+        reads[name] = parse_expression(f"request.{_GOOGLE_ARGUMENTS[name]}")
     return CallParameter("request", reads)
 
 

@@ -428,9 +428,9 @@ class StatementRewriter:
         """Return the statement that makes a real client under the name of a mock."""
         self.state.add_client(name)
         client_class = self.state.clients[name]
-        library = client_class.partition(".")[0]
-        self.table.scope.check_library(library, node)
-        return f"{name} = {client_class}()"
+        library, _, class_name = client_class.rpartition(".")
+        module = self.table.scope.name_library(library, node)
+        return f"{name} = {module}.{class_name}()"
 
     def _find_set_response(self, node: cst.BaseExpression) -> LegacyMock | None:
         """Return the mock whose `set_response` an expression calls, or None."""

@@ -41,7 +41,14 @@ from llm_mock.migrate.syntax import (
 # Bounds recursion of helpers, and the length of `[reply] * n`.
 MAX_DEPTH = 30
 # Also the answers of SDKs.
-_NAMESPACES = ("types.SimpleNamespace", "SimpleNamespace", "openai.types.", "anthropic.types.")
+_NAMESPACES = (
+    "types.SimpleNamespace",
+    "SimpleNamespace",
+    "openai.types.",
+    "anthropic.types.",
+    "google.genai.types.",
+    "mistralai.client.models.",
+)
 # litellm has them in several modules, beside functions that a test calls.
 _LITELLM_TYPES = (
     "ModelResponse",

@@ -167,7 +167,7 @@ def reads_attribute(name: str, node: cst.CSTNode) -> bool:
         modules.update(map(id, find_nodes(statement, cst.Attribute)))
     for attribute in find_nodes(node, cst.Attribute):
         owner = attribute.value
-        is_owner = isinstance(owner, cst.Name) and owner.value == name
+        is_owner = get_dotted_name(owner) == name
         if is_owner and id(attribute) not in modules:
             return True
     return False

@@ -94,7 +94,26 @@ CLIENT = """:
     app.run(client)"""
 
 
-@pytest.mark.parametrize("imports", ["", "import openai\n", "import openai as sdk\n"])
+@pytest.mark.parametrize(
+    ("imports", "new"),
+    [
+        ("import openai as sdk\n", "sdk.OpenAI()"),
+        ("from google import genai\n", "genai.Client()"),
+        ("import google.genai\n", "google.genai.Client()"),
+    ],
+)
+def test_a_library_that_is_imported_keeps_its_name(tmp_path: Path, imports: str, new: str) -> None:
+    method = "models.generate_content" if "genai" in imports else "chat.completions.create"
+    reply = 'Mock(text="Hi")' if "genai" in imports else "new_response()"
+    test = (
+        f":\n    client = Mock()\n    client.{method}.return_value = {reply}\n    app.run(client)"
+    )
+    result = run(tmp_path, test, "", f"{imports}print({new.partition('.C')[0]}.types)\n")
+    assert f"    client = {new}\n" in result.after
+    assert result.after.count("import openai") + result.after.count("genai\n") == 1
+
+
+@pytest.mark.parametrize("imports", ["", "import openai\n"])
 def test_the_library_is_imported_once(tmp_path: Path, imports: str) -> None:
     after = run(tmp_path, CLIENT, "OpenAI", imports).after
     assert after.count("import openai\nimport pytest\n\nimport app\n") == 1

@@ -10,10 +10,11 @@ from unittest.mock import Mock, patch
 import assistants
 import pytest
 import reviews
+import translators
 from assistants import Assistant
 
 FAULTS = ("", "prompt", "answer", "system", "schema", "retry", "call")
-MODULES = ("reviews", "assistants")
+MODULES = ("reviews", "assistants", "translators")
 ANSWER = "Short"
 
 
@@ -27,7 +28,7 @@ def collect_words(function):
 
 
 def find_function(name):
-    for owner in (reviews, assistants, Assistant):
+    for owner in (reviews, assistants, Assistant, translators):
         called = getattr(owner, name, None)
         if isinstance(called, types.FunctionType) and called.__module__ in MODULES:
             return called
