@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock.agents import CLIServer, MCPServer
+from llm_mock.agents import CLIServer, MCPServer, supervisor
 from llm_mock.agents.pool import ServerPool
 from llm_mock.errors import ServerError
 
@@ -321,3 +322,24 @@ def test_a_supervisor_needs_no_program_beside_python(marker: str, tmp_path: Path
         assert f"PYTHONPATH={marker}" in pool.tools([server])[0].call({}).text
     finally:
         pool.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_pipe_ends_when_the_command_closes_it(stream: str) -> None:
+    number = {"stdout": 1, "stderr": 2}[stream]
+    code = f"import os, sys; os.close({number}); sys.stdin.read()"
+    command = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), "9", "9"]
+    with subprocess.Popen(
+        [*command, sys.executable, "-I", "-S", "-c", code],
+        stdin=subprocess.PIPE,
+        **{stream: subprocess.PIPE},
+    ) as process:
+        pipe = getattr(process, stream)
+        ended, _, _ = select.select([pipe], [], [], 20)
+        assert ended
+        assert pipe.read() == b""
+        assert process.poll() is None
+        assert process.stdin is not None
+        process.stdin.close()
+    assert process.returncode == 0
