@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 ATTACHMENTS = "attachments"
 EXTRA_BODY = "extra_body"
+REQUEST_CONFIG = "config"
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,13 @@ class SingleAttachment:
     source: str
 
 
+@dataclass(frozen=True)
+class RequestConfig:
+    """The argument `config` of google-genai, whose parts a record has under other names."""
+
+    call: SingleCall
+
+
 CallValue = (
     CallList
     | SingleCall
@@ -148,6 +156,7 @@ CallValue = (
     | KeptItems
     | AttachmentList
     | SingleAttachment
+    | RequestConfig
 )
 """One of these values."""
 
@@ -157,4 +166,5 @@ PARTS_OF_CALLS = (
     KeptItems,
     AttachmentList,
     SingleAttachment,
+    RequestConfig,
 )

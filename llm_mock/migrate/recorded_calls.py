@@ -13,6 +13,7 @@ from llm_mock.migrate.call_values import (
     ATTACHMENTS,
     EXTRA_BODY,
     PARTS_OF_CALLS,
+    REQUEST_CONFIG,
     AttachmentList,
     CallList,
     CallValue,
@@ -21,6 +22,7 @@ from llm_mock.migrate.call_values import (
     KeptItems,
     KeywordArguments,
     PositionalArguments,
+    RequestConfig,
     SingleAttachment,
     SingleCall,
 )
@@ -512,10 +514,8 @@ class CallReader:
         if log is not None:
             return log
         owner = self.read(node.value)
-        if isinstance(owner, SingleAttachment):
-            return _read_attachment(owner, name)
-        if isinstance(owner, SingleCall):
-            return _read_arguments(owner, name)
+        if isinstance(owner, (SingleAttachment, SingleCall, RequestConfig)):
+            return _read_attribute_of_call(owner, name, node)
         if owner is not None or not self.table.find_mocks(node.value):
             return None
         double = self.table.evaluate(node.value)
@@ -575,7 +575,7 @@ class CallReader:
         if isinstance(owner, KeptItems):
             key = name or str(number)
             return self.read_kept_item(owner, key, node)
-        if isinstance(owner, KeywordArguments) and name:
+        if isinstance(owner, (KeywordArguments, RequestConfig)) and name:
             return _read_item(owner, name, node)
         return None
 
@@ -657,9 +657,9 @@ class CallReader:
         if keywords.calls and id(node) not in self.compared:
             # It may be missing in the last call only.
             raise new_no_equivalent(node, SEE_ALL)
-        extra = _get_extra_body(keywords, name)
-        if extra is not None:
-            return extra
+        part = _get_part(keywords, name)
+        if part is not None:
+            return part
         return _read_keyword(keywords, name, node, uses_get=True)
 
     def _read_membership_assertion(self, node: cst.Call) -> cst.BaseExpression | None:
@@ -845,6 +845,18 @@ def _read_attachment_at(attachments: AttachmentList, number: int | None) -> Call
     return SingleAttachment(attachments.call, source)
 
 
+def _read_attribute_of_call(
+    owner: SingleAttachment | SingleCall | RequestConfig,
+    name: str,
+    node: cst.Attribute,
+) -> CallValue | cst.BaseExpression | None:
+    if isinstance(owner, SingleAttachment):
+        return _read_attachment(owner, name)
+    if isinstance(owner, RequestConfig):
+        return _read_config(owner, name, node)
+    return _read_arguments(owner, name)
+
+
 def _read_attachment(attachment: SingleAttachment, name: str) -> cst.BaseExpression | None:
     """Read `attachment.url`, of which the record has the field unless it is None."""
     if name not in ("type", "path", "url"):
@@ -896,19 +908,39 @@ def _get_section(keyword: str) -> str:
 
 
 def _read_item(
-    keywords: KeywordArguments,
+    keywords: KeywordArguments | RequestConfig,
     name: str,
     node: cst.BaseExpression,
 ) -> CallValue | cst.BaseExpression:
-    """Read `kwargs[name]`."""
+    """Read `kwargs[name]`, or an item of `kwargs["config"]`."""
+    if isinstance(keywords, RequestConfig):
+        return _read_config(keywords, name, node)
     call = keywords.call
     is_of_model = not call.is_of_getter and not call.sdk
     if name == ATTACHMENTS and is_of_model:
         return AttachmentList(call)
-    extra = _get_extra_body(keywords, name)
-    if extra is not None:
-        return extra
+    part = _get_part(keywords, name)
+    if part is not None:
+        return part
     return _read_keyword(keywords, name, node)
+
+
+def _get_part(keywords: KeywordArguments, name: str) -> CallValue | None:
+    """Return an argument that a record has in another form than the call; None for others."""
+    if name == REQUEST_CONFIG and keywords.call.sdk == GOOGLE:
+        return RequestConfig(keywords.call)
+    return _get_extra_body(keywords, name)
+
+
+def _read_config(config: RequestConfig, name: str, node: cst.CSTNode) -> cst.BaseExpression:
+    """Read `config.temperature` or `config["temperature"]` of a call of google-genai."""
+    call = config.call.source
+    if name == "system_instruction":
+        return parse_expression(f"{call}.system")
+    option = _GOOGLE_OPTIONS.get(name)
+    if option is None:
+        raise new_google_problem(f"{REQUEST_CONFIG}.{name}", node)
+    return parse_expression(f'{call}.options.get("{option}")')
 
 
 def _get_extra_body(keywords: KeywordArguments, name: str | None) -> ExtraBody | None:
@@ -962,6 +994,19 @@ def _read_body(
     return parse_expression(f'{body}["{name}"]')
 
 
+_GOOGLE_OPTIONS = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "max_output_tokens": "maxOutputTokens",
+    "candidate_count": "candidateCount",
+    "stop_sequences": "stopSequences",
+    "seed": "seed",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+    "response_mime_type": "responseMimeType",
+}
+"""The parts of google-genai's `config` that it sends as they are, by their names in a record."""
 GOOGLE_ARGUMENTS = {"model": "model", "contents": "prompt"}
 """The arguments of google-genai that a recorded call has as it is given them, if they are texts."""
 

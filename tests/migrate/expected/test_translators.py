@@ -4,7 +4,7 @@ import google.genai
 import mistralai.client
 import pytest
 import translators
-from google.genai import errors
+from google.genai import errors, types
 from llm_mock import Reply, ToolCall
 from translators import complete, complete_later, is_cut_off, stream, translate, translate_later
 
@@ -18,6 +18,22 @@ def test_a_patched_class(mock_llm_responses, mock_llm_calls):
     mock_llm_calls.assert_called_once()
     assert mock_llm_calls.last_call.model == "gemini-2.5-flash"
     assert mock_llm_calls.last_call.prompt == "Hello"
+
+
+def test_a_config(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", "Bonjour")
+    config = types.GenerateContentConfig(system_instruction="Be brief", max_output_tokens=9)
+    assert translate("Hello", config=config) == "Bonjour"
+    assert mock_llm_calls.last_call.system == "Be brief"
+    assert mock_llm_calls.last_call.options.get("maxOutputTokens") == 9
+    assert mock_llm_calls.last_call.options.get("temperature") is None
+
+
+def test_a_config_in_a_dict(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", "Bonjour")
+    assert translate("Hello", config={"temperature": 0.5, "top_k": 5}) == "Bonjour"
+    assert mock_llm_calls.last_call.options.get("temperature") == 0.5
+    assert mock_llm_calls.last_call.options.get("topK") == 5
 
 
 def test_a_patched_module(mock_llm_responses, mock_llm_calls):

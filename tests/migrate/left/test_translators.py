@@ -20,6 +20,10 @@ class TestCalls:
         translate("Hello", config={"temperature": 0.5})
         assert generate_content.call_args.kwargs["config"] == {"temperature": 0.5}
 
+    def test_tools_of_a_config(self, generate_content):
+        translate("Hello", config={"tools": []})
+        assert generate_content.call_args.kwargs["config"]["tools"] == []
+
     def test_a_config_among_all_arguments(self, generate_content):
         translate("Hello", config={})
         generate_content.assert_called_with(model="gemini-2.5-flash", contents="Hello", config={})

@@ -22,6 +22,27 @@ def test_a_patched_class(client_class):
     )
 
 
+@patch("translators.genai.Client")
+def test_a_config(client_class):
+    generate_content = client_class.return_value.models.generate_content
+    generate_content.return_value = Mock(text="Bonjour")
+    config = types.GenerateContentConfig(system_instruction="Be brief", max_output_tokens=9)
+    assert translate("Hello", config=config) == "Bonjour"
+    used = generate_content.call_args.kwargs["config"]
+    assert used.system_instruction == "Be brief"
+    assert used.max_output_tokens == 9
+    assert used.temperature is None
+
+
+@patch("translators.genai.Client")
+def test_a_config_in_a_dict(client_class):
+    generate_content = client_class.return_value.models.generate_content
+    generate_content.return_value = Mock(text="Bonjour")
+    assert translate("Hello", config={"temperature": 0.5, "top_k": 5}) == "Bonjour"
+    assert generate_content.call_args.kwargs.get("config")["temperature"] == 0.5
+    assert generate_content.call_args.kwargs["config"]["top_k"] == 5
+
+
 def test_a_patched_module():
     with patch("translators.genai") as genai:
         client = MagicMock()
