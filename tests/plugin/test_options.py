@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 FAKES = """
@@ -370,3 +372,12 @@ def test_the_header_tells_a_plugin_of_llm_what_it_needs(
         "models (llm-mock docs plugins)"
     )
     assert (line in result.outlines) is is_told
+
+
+def test_each_option_says_what_it_does(pytester: pytest.Pytester) -> None:
+    shown = pytester.runpytest_inprocess("--help").stdout.str()
+    start = r"^ +(--llm-mock-[a-z-]+)(?:=\S+)?"
+    options = re.findall(start, shown, re.MULTILINE)
+    explained = re.findall(start + r"(?: {2,}|\n {12,})[A-Z]", shown, re.MULTILINE)
+    assert len(options) >= 9
+    assert explained == options

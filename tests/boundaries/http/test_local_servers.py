@@ -544,3 +544,21 @@ def test_without_proc_psutil_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     with MockServer(lambda: LLMMock(at_boundary=True)) as server:
         assert local_servers.is_foreign(int(server.openai_url.split(":")[2].split("/")[0])) is False
     assert local_servers.is_foreign(1) is True
+
+
+def test_a_websocket_is_named_by_its_scheme(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("websockets")
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+        from websockets.sync.client import connect
+
+        def test_it():
+            with pytest.raises(OSError):
+                connect("ws://127.0.0.1:9/v1/responses", user_agent_header="OpenAI/Python 2.0")
+            assert 0, "no answer"
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*not mocked: GET ws://127.0.0.1:9/v1/responses*"])
