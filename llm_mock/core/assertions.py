@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from llm_mock.core.call import Call
 from llm_mock.core.expected_call import CallConditions, ExpectedCall
 from llm_mock.core.matchers import TextMatcher
 from llm_mock.core.records import format_call_history, mark_shown
+from llm_mock.core.uncalled import must_be_called
 from llm_mock.errors import InvalidMock
+from llm_mock.support.forwarding import forward_method
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import described, format_count, shorten_name, suggest_nearest
 
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 
     from llm_mock.core.mock import Mock
 
+Parameters = ParamSpec("Parameters")
+
 
 class CallAssertions:
     """Assertions about the calls of one model, or of all models of a mock."""
 
     def __init__(
-        self, owner: str, calls: Sequence[Call], no_calls: str, embeddings: str = ""
+        self, owner: str, calls: Sequence[Call], no_calls: str, other_calls: str = ""
     ) -> None:
         """Create assertions about some calls.
 
@@ -32,12 +36,13 @@ class CallAssertions:
             owner: the owner of the calls in messages, such as `model 'gpt-4o-mini'`.
             calls: the calls, in order.
             no_calls: the message for the case that there are no calls.
-            embeddings: the sentence about called embedding models; empty if there are none.
+            other_calls: the sentences about calls that are not among these, but that
+                `assert_not_called` counts; empty if there are none.
         """
         self._owner = owner
         self._calls = calls
         self._no_calls = no_calls
-        self._embeddings = embeddings
+        self._other_calls = other_calls
 
     @property
     def last_call(self) -> Call:
@@ -60,11 +65,8 @@ class CallAssertions:
         __tracebackhide__ = True
         if self._calls:
             raise mark_shown(AssertionError(self._format_count("no call")), self._calls)
-        if self._embeddings:
-            raise AssertionError(
-                f"Expected no call of {self._owner}. {self._embeddings} For one model, use "
-                "get_model(…).assert_not_called()."
-            )
+        if self._other_calls:
+            raise AssertionError(f"Expected no call of {self._owner}. {self._other_calls}")
 
     def assert_called_once(self) -> None:
         """Assert that there was exactly one call; a failed call counts, too.
@@ -211,6 +213,9 @@ class CallAssertions:
                     f"Call {position} matches.\n{format_call_history(self._calls)}"
                 )
                 raise mark_shown(AssertionError(message), self._calls)
+        respelt = expected.explain_respelt_model(self._calls)
+        if respelt:
+            raise mark_shown(AssertionError(respelt), self._calls)
 
     def _format_count(self, expected: str) -> str:
         """Return the message about another number of calls than was expected."""
@@ -275,6 +280,13 @@ class CallAssertions:
             f"{expected.explain_prompt(self._calls)}{format_call_history(self._calls)}"
         )
         raise mark_shown(AssertionError(message), self._calls)
+
+
+def forward_assertion(
+    method: Callable[Concatenate[CallAssertions, Parameters], None],
+) -> Callable[Concatenate[object, Parameters], None]:
+    """Return the method of a mock that makes an assertion about its calls."""
+    return must_be_called(forward_method("_assertions", method))
 
 
 def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -> None:

@@ -20,7 +20,14 @@ from llm_mock.core.token_limits import TOKEN_LIMITS, describe_sent_limit, find_o
 from llm_mock.errors import InvalidReply
 from llm_mock.support.expected_schema import expect_schema
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import described, find_nearest, shorten, suggest_nearest, to_compact_json
+from llm_mock.support.text import (
+    describe_respelt,
+    described,
+    find_nearest,
+    shorten,
+    suggest_nearest,
+    to_compact_json,
+)
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Absent
@@ -213,6 +220,13 @@ class ExpectedCall:
                 expected_words |= _split_words(expected)
                 words |= _split_words(actual)
         return len(expected_words & words) / max(len(expected_words | words), 1)
+
+    def explain_respelt_model(self, calls: Sequence[Call]) -> str:
+        """Return a sentence if the name of the model is another spelling of a called one's."""
+        name = self._values.get("model")
+        if not isinstance(name, str):
+            return ""
+        return describe_respelt(name, [call.model for call in calls])
 
     def explain_prompt(self, calls: Iterable[Call]) -> str:
         """Return a line if the text for the prompt is the name of a model; or nothing."""

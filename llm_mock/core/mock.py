@@ -33,6 +33,7 @@ from llm_mock.core.source_location import (
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
 from llm_mock.errors import (
     EndlessToolCalls,
+    InvalidMock,
     InvalidReply,
     LLMMockError,
     SchemaViolation,
@@ -43,7 +44,7 @@ from llm_mock.errors import (
 from llm_mock.support.locks import Lock
 from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import CERTAIN, find_nearest, join_names, shorten
+from llm_mock.support.text import CERTAIN, describe_respelt, find_nearest, join_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -182,13 +183,31 @@ class Mock:
 
         Args:
             name: id or alias.
+
+        Raises:
+            InvalidMock: the name is that of a called model in another spelling.
         """
         __tracebackhide__ = True
         check_name(name)
         # Resolving an alias asks `llm` for the models of all plugins: not needed without calls.
         if self.folder is None and self.history.is_empty:
             return []
-        return self.calls_of_id(self.configurator.get_model_id(name))
+        calls = self.calls_of_id(self.configurator.get_model_id(name))
+        respelt = "" if calls else self.explain_respelt_model(name)
+        if respelt:
+            raise InvalidMock(f"calls_of({name!r}): {respelt}")
+        return calls
+
+    def explain_respelt_model(self, name: str) -> str:
+        """Return a sentence about a called model that a name differs from only in its spelling.
+
+        Args:
+            name: the name.
+
+        Returns:
+            The sentence; empty if there is no such model.
+        """
+        return describe_respelt(name, [call["model_id"] for call in self.calls])
 
     def calls_of_id(self, model_id: str) -> list[Call]:
         """Return the calls of one model in order, by its id."""

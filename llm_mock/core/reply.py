@@ -841,6 +841,12 @@ def _check_error(
                 "beginning of a stream, give error_after, the number of chunks before the error. "
                 "Otherwise, remove the content or the error."
             )
+    _, chunks, _ = contents
+    if isinstance(chunks, Sequence) and is_whole(error_after, len(chunks) + 1):
+        raise InvalidReply(
+            f"error_after={error_after} counts the chunks before the error, but there are "
+            f"{len(chunks)}. Give at most {len(chunks)}."
+        )
     if error_after is not None and (error is None or not is_whole(error_after)):
         raise InvalidReply(
             f"error_after={error_after!r} counts the chunks before error: give an error too, "
@@ -963,7 +969,10 @@ def _check_texts(**texts: object) -> None:
     __tracebackhide__ = True
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
-            raise InvalidReply(f"{name}={described(text)} must be a str or None.")
+            hint = ""
+            if name == "refusal":
+                hint = ' Give the text of the refusal, as in Reply(refusal="I cannot do that.").'
+            raise InvalidReply(f"{name}={described(text)} must be a str or None.{hint}")
         if name == "finish_reason" and text is not None and text not in FINISH_REASONS:
             _check_finish_reason(text)
 

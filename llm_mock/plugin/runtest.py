@@ -107,6 +107,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         _raise_refusal(error, item)
         raise
     finally:
+        if not passed and (uncalled := sys.modules.get("llm_mock.core.uncalled")):
+            uncalled.forget_uncalled()
         if current.cassette is not None:
             current.cassette.finish(passed)
     return result
@@ -120,6 +122,11 @@ def _check_mock(item: pytest.Item, mock: Mock) -> None:
     message = mock.unused_replies()
     if message:
         _fail(message)
+    # Imported with the mock, whose assertions they are.
+    from llm_mock.core.uncalled import take_uncalled
+
+    for uncalled in take_uncalled(str(item.path)):
+        _fail(uncalled)
     misbehaviour = mock.misbehaviour
     if misbehaviour is not None and not misbehaviour.calls:
         pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
@@ -202,13 +209,16 @@ def _warn_of_patches(item: pytest.Item, patches: HandPatches) -> None:
 
 
 def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:
-    """Warn of replies that no call used, as a coroutine was never awaited."""
+    """Warn of replies that no call used, as a coroutine was never awaited; fail a strict test."""
     # Imported here: most tests have calls. Without this module, no coroutine was left.
     from llm_mock.plugin.unawaited import warn_of_unawaited
 
     warning = warn_of_unawaited(mock)
-    if warning:
-        _warn(item, warning)
+    if warning is None:
+        return
+    if mock.settings.strict == "error":
+        _fail(str(warning))
+    _warn(item, warning)
 
 
 def _warn(item: pytest.Item, warning: Warning) -> None:

@@ -307,6 +307,25 @@ def suggest_nearest(unknown: str, known: Iterable[str]) -> str:
     return "" if nearest is None else f"; did you mean {nearest!r}?"
 
 
+def describe_respelt(name: str, called: Sequence[str]) -> str:
+    """Return a sentence about a called model whose name is another spelling of a name, or nothing.
+
+    Example:
+        `gpt-5` for `gpt5` or `openai:gpt-5`.
+    """
+    letters = _get_letters(name)
+    for other in called:
+        if other != name and name not in called and _get_letters(other) == letters:
+            return f"There is no call of {name!r}, but of {other!r}: write {other!r}."
+    return ""
+
+
+def _get_letters(name: str) -> str:
+    """Return the letters and digits of a model name without the prefix of its provider."""
+    without_prefix = re.split("[/:]", name)[-1]
+    return "".join(filter(str.isalnum, without_prefix)).lower()
+
+
 def suggest_name(unknown: str, known: Sequence[str]) -> str:
     """Return the end of a message that suggests the nearest known name, or all."""
     nearest = suggest_nearest(unknown, known)

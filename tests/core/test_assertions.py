@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from llm_mock import InvalidReply, LLMMock, MockLLMModel, create_mock_get_model
+from llm_mock.errors import InvalidMock
 
 
 class Answer(BaseModel):
@@ -291,3 +292,42 @@ def test_a_prompt_that_is_given_twice_is_refused() -> None:
         "The prompt is given twice, as the first argument ('m') and as prompt=: give it once. A "
         "model is given as model=."
     )
+
+
+CALLED = "gpt-4o"
+ASSERTIONS = {
+    "calls_of": lambda mock, name: mock.calls_of(name),
+    "assert_not_called": lambda mock, name: mock.get_model(name).assert_not_called(),
+    "assert_not_called_with": lambda mock, name: mock.assert_not_called_with(model=name),
+}
+
+
+@pytest.mark.parametrize("look", ASSERTIONS.values(), ids=ASSERTIONS)
+@pytest.mark.parametrize("name", ["gpt4o", "openai:gpt-4o", "azure/GPT_4o"])
+def test_another_spelling_of_a_called_model_is_told(
+    look: Callable[[LLMMock, str], object], name: str
+) -> None:
+    mock = create_mock_get_model()
+    mock(CALLED).prompt("Hi").text()
+    problem = f"There is no call of '{name}', but of 'gpt-4o': write 'gpt-4o'."
+    with pytest.raises((AssertionError, InvalidMock), match=re.escape(problem)):
+        look(mock, name)
+
+
+@pytest.mark.parametrize("look", ASSERTIONS.values(), ids=ASSERTIONS)
+@pytest.mark.parametrize("name", ["gpt-4", "gpt-4o-mini", "o-gpt-4"])
+def test_another_model_that_was_not_called_is_none(
+    look: Callable[[LLMMock, str], object], name: str
+) -> None:
+    mock = create_mock_get_model()
+    mock(CALLED).prompt("Hi").text()
+    assert not look(mock, name)
+
+
+def test_two_models_of_one_spelling_may_both_be_called() -> None:
+    mock = create_mock_get_model()
+    for name in ("a/gpt-4o", CALLED):
+        mock(name).prompt("Hi").text()
+    assert [len(mock.calls_of(name)) for name in ("a/gpt-4o", CALLED)] == [1, 1]
+    with pytest.raises(AssertionError, match=r"^Expected no call of any model that matches"):
+        mock.assert_not_called_with(model=CALLED)

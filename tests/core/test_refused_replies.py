@@ -210,6 +210,10 @@ def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[
     Reply(**content)
 
 
+def test_an_error_may_follow_the_last_chunk() -> None:
+    Reply(chunks=["a", "b"], error=ConnectionError("cut"), error_after=2)
+
+
 COMPLETION = {"choices": [{"message": {"content": "Hi"}}]}
 
 

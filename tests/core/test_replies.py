@@ -159,6 +159,10 @@ def test_data_that_contains_itself_is_refused() -> None:
         ({"error": "no"}, "not an exception: 'no'"),
         ({"error_after": 1}, "error_after=1"),
         ({"error": ValueError, "error_after": "1"}, "error_after='1'"),
+        (
+            {"chunks": ["a", "b"], "error": ValueError, "error_after": 3},
+            "error_after=3 counts the chunks before the error, but there are 2. Give at most 2.",
+        ),
         ({"text": {"a": 1}}, r"not text: {"),
         ({"text": b"x"}, "not text: b'x'"),
         ({"usage": {"prompt": 3}}, "unknown name 'prompt'"),

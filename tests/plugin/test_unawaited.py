@@ -179,6 +179,16 @@ def test_a_passed_test_warns_of_the_reply_for_a_forgotten_call(pytester: pytest.
     assert result.stdout.str().count("No model was called") == 1
 
 
+def test_a_strict_test_fails_for_it(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock = strict")
+    pytester.makepyfile(test_it=PASSING)
+    result = pytester.runpytest_subprocess("-Wdefault", "-k", "forgotten")
+    result.assert_outcomes(failed=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        [f"{WARNING.removeprefix('RuntimeWarning: ')} and replies were not used:"]
+    )
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -19,7 +19,7 @@ from llm_mock.boundaries.llm.names import (
     get_model_id,
 )
 from llm_mock.boundaries.processes import CassetteInOtherProcess, SharedFolder, check_sendable
-from llm_mock.core.assertions import CallAssertions
+from llm_mock.core.assertions import CallAssertions, forward_assertion
 from llm_mock.core.configurator import ResponseConfigurator, check_name
 from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
@@ -134,13 +134,13 @@ class LLMMock(Mock):
     set_embedding = forward_method("configurator", ResponseConfigurator.set_embedding)
     on = forward_method("configurator", ResponseConfigurator.on)
     set_response = forward_method("configurator", ResponseConfigurator.set_response)
-    assert_not_called = forward_method("_assertions", CallAssertions.assert_not_called)
-    assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)
-    assert_called_with = forward_method("_assertions", CallAssertions.assert_called_with)
-    assert_called_once_with = forward_method("_assertions", CallAssertions.assert_called_once_with)
-    assert_any_call = forward_method("_assertions", CallAssertions.assert_any_call)
-    assert_not_called_with = forward_method("_assertions", CallAssertions.assert_not_called_with)
-    assert_resilient = forward_method("_assertions", CallAssertions.assert_resilient)
+    assert_not_called = forward_assertion(CallAssertions.assert_not_called)
+    assert_called_once = forward_assertion(CallAssertions.assert_called_once)
+    assert_called_with = forward_assertion(CallAssertions.assert_called_with)
+    assert_called_once_with = forward_assertion(CallAssertions.assert_called_once_with)
+    assert_any_call = forward_assertion(CallAssertions.assert_any_call)
+    assert_not_called_with = forward_assertion(CallAssertions.assert_not_called_with)
+    assert_resilient = forward_assertion(CallAssertions.assert_resilient)
 
     def call_every_tool(
         self,
@@ -236,6 +236,8 @@ class LLMMock(Mock):
         calls = self.calls
         embeddings = "" if calls else self.explain_embeddings()
         no_calls = self.explain_left_alone() or embeddings or "No model was called."
+        if embeddings:
+            embeddings += " For one model, use get_model(…).assert_not_called()."
         return CallAssertions("any model", calls, no_calls, embeddings)
 
     @property

@@ -19,9 +19,14 @@ NAMES_BY_ADVICE: Mapping[str, str] = {
     ),
     "len(mock.calls)": "call_count called_times times_called",
     "assert_any_call() or assert_called_once()": "assert_called",
+    "assert_called_once()": "called_once",
+    "assert_called_once_with(prompt)": "called_once_with",
     "assert_cost_below(mock, 0.01) of llm_mock": "assert_cost cost total_cost",
-    "assert_called_with(prompt)": "assert_prompt assert_prompt_contains assert_prompted_with",
+    "assert_called_with(prompt)": (
+        "assert_prompt assert_prompt_contains assert_prompted_with called_with"
+    ),
     "assert_called_with(tool_results=[…])": "assert_tool_called assert_tool_result",
+    "calls[0].prompt": "call_args_list mock_calls",
     "calls": "get_calls get_requests recorded_calls requests requests_made",
     "get_model('gpt-4o').prompt(…)": "prompt",
     "last_call": "call_args last_call_args",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.core.assertions import CallAssertions, explain_missing_calls
+from llm_mock.core.assertions import CallAssertions, explain_missing_calls, forward_assertion
 from llm_mock.core.call import Call
 from llm_mock.core.history import ModelState
 from llm_mock.core.mock import Mock
-from llm_mock.support.forwarding import forward_method
 
 
 class MockedModelMixin:
@@ -68,9 +67,11 @@ class MockedModelMixin:
     def _assertions(self) -> CallAssertions:
         mock = self.mock()
         never = f"Model {self.model_id!r} was never called."
+        respelt = ""
         if mock is not None:
             never = explain_missing_calls(mock, self.model_id)
-        return CallAssertions(f"model {self.model_id!r}", self.call_history, never)
+            respelt = mock.explain_respelt_model(self.model_id)
+        return CallAssertions(f"model {self.model_id!r}", self.call_history, never, respelt)
 
     @property
     def last_call(self) -> Call:
@@ -78,9 +79,9 @@ class MockedModelMixin:
         __tracebackhide__ = True
         return self._assertions.last_call
 
-    assert_not_called = forward_method("_assertions", CallAssertions.assert_not_called)
-    assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)
-    assert_called_with = forward_method("_assertions", CallAssertions.assert_called_with)
-    assert_called_once_with = forward_method("_assertions", CallAssertions.assert_called_once_with)
-    assert_any_call = forward_method("_assertions", CallAssertions.assert_any_call)
-    assert_not_called_with = forward_method("_assertions", CallAssertions.assert_not_called_with)
+    assert_not_called = forward_assertion(CallAssertions.assert_not_called)
+    assert_called_once = forward_assertion(CallAssertions.assert_called_once)
+    assert_called_with = forward_assertion(CallAssertions.assert_called_with)
+    assert_called_once_with = forward_assertion(CallAssertions.assert_called_once_with)
+    assert_any_call = forward_assertion(CallAssertions.assert_any_call)
+    assert_not_called_with = forward_assertion(CallAssertions.assert_not_called_with)

@@ -518,7 +518,10 @@ def test_a_refusal_takes_its_time_and_is_streamed_in_pieces(
     [
         ({"refusal": "a", "text": "b"}, "one content, but text and refusal were given"),
         ({"refusal": "a", "tool_calls": ROME}, "one content, but refusal and tool_calls"),
-        ({"refusal": 5}, "refusal=5 must be a str or None"),
+        (
+            {"refusal": 5},
+            r"refusal=5 must be a str or None\. Give the text of the refusal, as in Rep",
+        ),
     ],
 )
 def test_a_refusal_is_words_alone(arguments: dict[str, Any], problem: str) -> None:

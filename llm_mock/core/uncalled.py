@@ -1,0 +1,92 @@
+"""Notice assertion methods that a test names without calling them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from llm_mock.core.source_location import format_location
+
+Method = TypeVar("Method")
+
+_uncalled: dict[int, UncalledAssertion] = {}
+"""The assertions that were read and not called yet, by the id of each."""
+
+
+class UncalledAssertion:
+    """An assertion method of a mock, as `mock.assert_called_once` without parentheses returns it.
+
+    Args:
+        mock: the mock.
+        function: the method.
+    """
+
+    def __init__(self, mock: object, function: Callable[..., object]) -> None:
+        self.__doc__ = function.__doc__
+        self._mock = mock
+        self._function = function
+        # Not the frame itself, which would keep the variables of the test.
+        frame = sys._getframe(2)
+        self._path = frame.f_code.co_filename
+        self._line = frame.f_lineno
+        _uncalled[id(self)] = self
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Make the assertion."""
+        __tracebackhide__ = True
+        _uncalled.pop(id(self), None)
+        return self._function(self._mock, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> object:
+        """Return an attribute of the method, such as its docstring."""
+        attribute: object = getattr(self._function, name)
+        return attribute
+
+    def explain(self) -> str:
+        """Return the message for an assertion that was not called."""
+        name = self._function.__name__
+        place = format_location((self._path, self._line))
+        return (
+            f"{place} names {name} without calling it, so nothing was asserted. Write {name}(…), "
+            "with parentheses."
+        )
+
+    def is_in(self, path: str) -> bool:
+        """Return whether a file named it; a debugger reads all attributes of a mock."""
+        return self._path == path
+
+
+class MustBeCalled:
+    """A method that is noticed if it is read and not called.
+
+    Args:
+        function: the method.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._function = function
+
+    def __get__(self, mock: object, owner: type) -> Callable[..., object]:
+        """Return the method of a mock, or the function itself for the class."""
+        if mock is None:
+            return self._function
+        return UncalledAssertion(mock, self._function)
+
+
+def must_be_called(method: Method) -> Method:
+    """Return a method that is noticed if a test names it and does not call it."""
+    function = cast("Callable[..., object]", method)
+    return cast("Method", MustBeCalled(function))
+
+
+def forget_uncalled() -> None:
+    """Forget the assertions of an earlier test, which may have failed before it called them."""
+    _uncalled.clear()
+
+
+def take_uncalled(path: str) -> list[str]:
+    """Return a message for each assertion that a file named without calling it, and forget all."""
+    uncalled = [*_uncalled.values()]
+    forget_uncalled()
+    return [assertion.explain() for assertion in uncalled if assertion.is_in(path)]
