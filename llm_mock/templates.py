@@ -49,14 +49,15 @@ GUESSED_NAMES = {
     "authentication": "auth_error invalid_key unauthorized",
     "context_overflow": "context_length too_long token_limit",
     "no_connection": "connection_error network_error",
-    "overloaded": "internal_error internal_server_error server_error service_unavailable",
+    "overloaded": "service_unavailable",
     "refusal": "content_filter safety",
+    "server_error": "api_error internal_error internal_server_error",
     "truncated": "length max_tokens",
 }
 """Names that newcomers guess, separated by spaces, by the template that they mean."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Raise an AttributeError that names the nearest template, or all of them."""
     from llm_mock.support.text import suggest_name
 
@@ -254,6 +255,15 @@ def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
     """
     error = ProviderError("overloaded", retry_after)
     return Reply(error=error, **details)
+
+
+def server_error(**details: Any) -> Reply:
+    """Return the provider's error for a failure of its own: status 500.
+
+    Args:
+        details: further keyword arguments of `Reply`.
+    """
+    return Reply(error=ProviderError("server_error"), **details)
 
 
 def context_overflow(**details: Any) -> Reply:

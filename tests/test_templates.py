@@ -34,7 +34,7 @@ def answer(reply: Any, **arguments: Any) -> Any:
 
 NAMES = (
     "classification, extraction, yes_no, tool_call, refusal, truncated, long_answer, rate_limit, "
-    "overloaded, context_overflow, authentication, timeout, no_connection"
+    "overloaded, server_error, context_overflow, authentication, timeout, no_connection"
 )
 
 
@@ -42,7 +42,8 @@ NAMES = (
     ("name", "end"),
     [
         ("rate_limits", "; did you mean 'rate_limit'?"),
-        ("server_error", "; did you mean 'overloaded'?"),
+        ("api_error", "; did you mean 'server_error'?"),
+        ("service_unavailable", "; did you mean 'overloaded'?"),
         ("weather", f"; known are {NAMES}"),
     ],
 )
@@ -233,6 +234,7 @@ def test_the_templates_are_a_module_of_the_package() -> None:
 ERRORS: list[tuple[Callable[..., Reply], str, str, type[Exception]]] = [
     (templates.rate_limit, "RateLimitError", "RateLimitError", llm.ModelError),
     (templates.overloaded, "InternalServerError", "OverloadedError", llm.ModelError),
+    (templates.server_error, "InternalServerError", "InternalServerError", llm.ModelError),
     (templates.context_overflow, "BadRequestError", "BadRequestError", llm.ModelError),
     (templates.authentication, "AuthenticationError", "AuthenticationError", llm.ModelError),
     (templates.timeout, "APITimeoutError", "APITimeoutError", TimeoutError),
@@ -317,7 +319,7 @@ def test_an_error_of_the_provider_can_be_sent_to_another_process_and_is_shown_by
     ("error", "name"),
     [
         (openai.RateLimitError, "rate_limit"),
-        (openai.InternalServerError, "overloaded"),
+        (openai.InternalServerError, "server_error"),
         (openai.BadRequestError, "context_overflow"),
         (openai.AuthenticationError, "authentication"),
         (openai.APITimeoutError, "timeout"),

@@ -41,6 +41,7 @@ STATUS_CLASSES = {
     400: "BadRequestError",
     401: "AuthenticationError",
     429: "RateLimitError",
+    500: "InternalServerError",
     503: "InternalServerError",
     529: "OverloadedError",
 }

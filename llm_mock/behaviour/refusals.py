@@ -39,6 +39,11 @@ REFUSALS = {
         "overloaded": Refusal(
             503, "server_error", "The engine is currently overloaded, please try again later"
         ),
+        "server_error": Refusal(
+            500,
+            "server_error",
+            "The server had an error while processing your request. Sorry about that!",
+        ),
         "context_overflow": Refusal(
             400,
             "invalid_request_error",
@@ -58,6 +63,7 @@ REFUSALS = {
             "This request would exceed your organization's rate limit of 50 requests per minute.",
         ),
         "overloaded": Refusal(529, "overloaded_error", "Overloaded"),
+        "server_error": Refusal(500, "api_error", "Internal server error"),
         "context_overflow": Refusal(
             400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"
         ),
@@ -91,6 +97,12 @@ REFUSALS = {
             "This model is currently experiencing high demand. Spikes in demand are usually "
             "temporary. Please try again later.",
         ),
+        "server_error": Refusal(
+            500,
+            "INTERNAL",
+            "An internal error has occurred. Please retry or report in "
+            "https://developers.generativeai.google/guide/troubleshooting",
+        ),
         "context_overflow": Refusal(
             400,
             "INVALID_ARGUMENT",
@@ -115,6 +127,7 @@ REFUSALS = {
     "mistral": {
         "rate_limit": Refusal(429, "rate_limited", "Rate limit exceeded", "1300"),
         "overloaded": Refusal(503, "internal_server_error", "Service unavailable.", "3800"),
+        "server_error": Refusal(500, "internal_server_error", "Internal Server Error"),
         "context_overflow": Refusal(
             400,
             "invalid_request_error",
@@ -129,6 +142,11 @@ REFUSALS = {
         ),
         "overloaded": Refusal(
             503, "ServiceUnavailableException", "Bedrock is unable to process your request."
+        ),
+        "server_error": Refusal(
+            500,
+            "InternalServerException",
+            "The system encountered an unexpected error during processing. Try your request again.",
         ),
         "context_overflow": Refusal(
             400, "ValidationException", "Input is too long for requested model."

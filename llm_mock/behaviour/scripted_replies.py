@@ -15,7 +15,13 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.validation import Text, Whole
 
 ErrorName = Literal[
-    "rate-limit", "overloaded", "context-overflow", "invalid-key", "timeout", "broken-stream"
+    "rate-limit",
+    "overloaded",
+    "server-error",
+    "context-overflow",
+    "invalid-key",
+    "timeout",
+    "broken-stream",
 ]
 """The name of an error of the provider."""
 

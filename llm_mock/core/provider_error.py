@@ -7,8 +7,8 @@ class ProviderError(Exception):
     """A placeholder in a reply for the error that the SDK of the called provider raises.
 
     Args:
-        kind: `rate_limit`, `overloaded`, `context_overflow`, `invalid_key`, `timeout`,
-            `no_connection` or `broken_stream`.
+        kind: `rate_limit`, `overloaded`, `server_error`, `context_overflow`, `invalid_key`,
+            `timeout`, `no_connection` or `broken_stream`.
         retry_after: the seconds to wait before the next attempt; None for the provider's default.
     """
 
@@ -24,7 +24,8 @@ class ProviderError(Exception):
 TEMPLATES = {
     "RateLimitError": "rate_limit",
     "OverloadedError": "overloaded",
-    "InternalServerError": "overloaded",
+    "ServiceUnavailableError": "overloaded",
+    "InternalServerError": "server_error",
     "AuthenticationError": "authentication",
     "BadRequestError": "context_overflow",
     "APITimeoutError": "timeout",
@@ -36,7 +37,7 @@ TEMPLATES_BY_STATUS = {
     400: "context_overflow",
     401: "authentication",
     429: "rate_limit",
-    500: "overloaded",
+    500: "server_error",
     503: "overloaded",
     529: "overloaded",
 }

@@ -59,8 +59,9 @@ _TEMPLATES = {
     "APIConnectionError": "no_connection",
     "AuthenticationError": "authentication",
     "ContextWindowExceededError": "context_overflow",
-    "InternalServerError": "overloaded",
+    "InternalServerError": "server_error",
     "RateLimitError": "rate_limit",
+    "ServiceUnavailableError": "overloaded",
     "Timeout": "timeout",
 }
 """The templates of the errors of which litellm makes its own."""

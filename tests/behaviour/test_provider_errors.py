@@ -18,10 +18,12 @@ SDKS = {"gpt-4o-mini": "openai", "claude-sonnet-4.5": "anthropic"}
 EXPECTED = {
     ("gpt-4o-mini", "rate_limit"): ("RateLimitError", 429),
     ("gpt-4o-mini", "overloaded"): ("InternalServerError", 503),
+    ("gpt-4o-mini", "server_error"): ("InternalServerError", 500),
     ("gpt-4o-mini", "context_overflow"): ("BadRequestError", 400),
     ("gpt-4o-mini", "invalid_key"): ("AuthenticationError", 401),
     ("claude-sonnet-4.5", "rate_limit"): ("RateLimitError", 429),
     ("claude-sonnet-4.5", "overloaded"): ("InternalServerError", 529),
+    ("claude-sonnet-4.5", "server_error"): ("InternalServerError", 500),
     ("claude-sonnet-4.5", "context_overflow"): ("BadRequestError", 400),
     ("claude-sonnet-4.5", "invalid_key"): ("AuthenticationError", 401),
 }

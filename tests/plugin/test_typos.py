@@ -317,7 +317,7 @@ TYPOS = {
     "mock.set('m', 'x', response_format=int)": "*'response_format'; did you mean 'schema'? *",
     "mock.set('m', 'x', instructions='y')": "*'instructions'; did you mean 'system'? *",
     "mock.add('m', 'x', repeat=2)": "*no argument 'repeat'; did you mean 'times'? *",
-    "templates.server_error()": "*no attribute 'server_error'; did you mean 'overloaded'?",
+    "templates.internal_error()": "*no attribute 'internal_error'; did you mean 'server_error'?",
     "templates.unauthorized()": "*'unauthorized'; did you mean 'authentication'?",
     "templates.too_long()": "*'too_long'; did you mean 'context_overflow'?",
     "templates.network_error()": "*'network_error'; did you mean 'no_connection'?",

@@ -116,6 +116,7 @@ COHERE = ProviderDescriptor(
         "overloaded": Refusal(
             503, None, "The service is currently unavailable, please try again later."
         ),
+        "server_error": Refusal(500, None, "internal server error"),
         "context_overflow": Refusal(
             400,
             None,

@@ -87,6 +87,12 @@ OLLAMA = ProviderDescriptor(
         "overloaded": Refusal(
             503, None, "server busy, please try again.  maximum pending requests exceeded"
         ),
+        "server_error": Refusal(
+            500,
+            None,
+            "model runner has unexpectedly stopped, this may be due to resource limitations or an "
+            "internal error, check ollama server logs for details",
+        ),
         "context_overflow": Refusal(
             400,
             None,

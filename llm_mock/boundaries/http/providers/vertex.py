@@ -56,6 +56,7 @@ VERTEX = ProviderDescriptor(
             "https://cloud.google.com/vertex-ai/docs/generative-ai/quotas-genai.",
         ),
         "overloaded": Refusal(529, None, "Overloaded"),
+        "server_error": Refusal(500, None, "Internal server error"),
         "context_overflow": Refusal(
             400, None, "prompt is too long: 250000 tokens > 200000 maximum"
         ),
