@@ -10,7 +10,7 @@ from llm_mock.core.provider_error import TEMPLATES
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
 from llm_mock.core.script import ByModel, QueuedReply, Script, ScriptedVector, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
-from llm_mock.core.tool_calls import suggest_tool_call
+from llm_mock.core.tool_calls import ToolCall, suggest_tool_call
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
 from llm_mock.support.expected_schema import expect_schema
 from llm_mock.support.misspelling import explain_arguments
@@ -468,6 +468,11 @@ def _explain_likely_mistake(response: object) -> str:
         return (
             f"The reply {response!r} is a text, not an error. For the error, write "
             f"templates.{response}()."
+        )
+    if isinstance(response, list) and {str, ToolCall} <= {*map(type, response)}:
+        return (
+            "A list with a text and a tool call is one reply, which has both. For one reply per "
+            "call, write script(model, first, second)."
         )
     if isinstance(response, dict) and _is_like_tool_call(response):
         return (

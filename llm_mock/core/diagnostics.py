@@ -265,10 +265,15 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes, texts: str) -
     )
 
 
-def explain_reply_to_embedding(model_id: str) -> str:
-    """Return a message about an embedding model for which a reply is configured."""
+def explain_reply_to_embedding(model_id: str, reply: str) -> str:
+    """Return a message about an embedding model for which a reply is configured.
+
+    Args:
+        model_id: the model.
+        reply: the reply with its line.
+    """
     return (
-        f"The replies for {model_id!r} are not used, because it is an embedding model. Write "
+        f"{model_id!r} is an embedding model, so this reply is not used: {reply}. Write "
         f"set_embedding({model_id!r}, text, [0.1, …]), or set_error({model_id!r}, …) for an error."
     )
 

@@ -440,23 +440,27 @@ class Mock:
     def _refuse_embedding(self, model_id: str, item: str | bytes) -> NoReturn:
         """Raise an UnexpectedCall for an item without a vector, and note it."""
         __tracebackhide__ = True
-        if self._has_replies(model_id):
-            message = explain_reply_to_embedding(model_id)
+        reply = self._find_reply(model_id)
+        if reply:
+            message = explain_reply_to_embedding(model_id, reply)
         else:
             texts = self._suggest_text(item) or self._list_texts()
             message = explain_unexpected_embedding(model_id, item, texts)
         self.note_problem(message)
         raise UnexpectedCall(message)
 
-    def _has_replies(self, model_id: str) -> bool:
-        """Return whether a test configured replies for an embedding model, which has none."""
-        replies = self.configurator.replies.get_configured()
-        return model_id in [reply.model for reply in replies]
+    def _find_reply(self, model_id: str) -> str:
+        """Return a reply of a test for an embedding model, which has none; empty without one."""
+        for reply in self.configurator.replies.get_configured():
+            if reply.model == model_id:
+                return reply.text()
+        return ""
 
     def _hint_at_replies(self, model_id: str) -> None:
         """Let a failing test say that the replies to an embedding model are never used."""
-        if self._has_replies(model_id):
-            self.configurator.replies.add_hint(explain_reply_to_embedding(model_id))
+        reply = self._find_reply(model_id)
+        if reply:
+            self.configurator.replies.add_hint(explain_reply_to_embedding(model_id, reply))
 
     def _hint_at_vectors(self, model_id: str, item: str | bytes) -> None:
         """Let a failing test say that a text without a vector is near to one that has one."""

@@ -447,6 +447,10 @@ MISUSES = {
         "The reply 'rate_limit' is a text, not an error. For the error, write "
         "templates.rate_limit()."
     ),
+    "mock.script('*', [ToolCall('weather', {}), 'Sunny']); ask(); assert False": (
+        "A list with a text and a tool call is one reply, which has both. For one reply per call, "
+        "write script(model, first, second)."
+    ),
     "mock.set('*', {'name': 'weather', 'arguments': {}}); ask(); assert False": (
         'The reply {"name": "weather", "arguments": {}} is data, not a tool call. For a tool call, '
         "write ToolCall('weather', {})."
