@@ -313,17 +313,22 @@ def describe_respelt(name: str, called: Sequence[str]) -> str:
     Example:
         `gpt-5` for `gpt5` or `openai:gpt-5`.
     """
-    letters = _get_letters(name)
+    if name in called:
+        return ""
+    provider, letters = _split_model(name)
     for other in called:
-        if other != name and name not in called and _get_letters(other) == letters:
+        other_provider, other_letters = _split_model(other)
+        # Two providers may have a model of one name.
+        is_other_provider = "" not in (provider, other_provider) and provider != other_provider
+        if letters == other_letters and not is_other_provider:
             return f"There is no call of {name!r}, but of {other!r}: write {other!r}."
     return ""
 
 
-def _get_letters(name: str) -> str:
-    """Return the letters and digits of a model name without the prefix of its provider."""
-    without_prefix = re.split("[/:]", name)[-1]
-    return "".join(filter(str.isalnum, without_prefix)).lower()
+def _split_model(name: str) -> tuple[str, str]:
+    """Return the prefix of a model's provider, if there is one, and its letters and digits."""
+    *prefix, model = re.split("[/:]", name)
+    return "/".join(prefix), "".join(filter(str.isalnum, model)).lower()
 
 
 def suggest_name(unknown: str, known: Sequence[str]) -> str:

@@ -324,6 +324,14 @@ def test_another_model_that_was_not_called_is_none(
     assert not look(mock, name)
 
 
+def test_a_model_of_another_provider_is_another_model() -> None:
+    mock = create_mock_get_model()
+    mock("openai/gpt-4o").prompt("Hi").text()
+    assert mock.calls_of("azure/gpt-4o") == []
+    with pytest.raises(InvalidMock, match="but of 'openai/gpt-4o': write 'openai/gpt-4o'"):
+        mock.calls_of("openai/gpt4o")
+
+
 def test_two_models_of_one_spelling_may_both_be_called() -> None:
     mock = create_mock_get_model()
     for name in ("a/gpt-4o", CALLED):
