@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
+import os
+import re
 import sys
 from collections.abc import Callable
 from typing import TypeVar, cast
@@ -10,6 +13,8 @@ from llm_mock.core.source_location import format_location
 
 Method = TypeVar("Method")
 
+CURRENT_PHASE = "PYTEST_CURRENT_TEST"
+"""The variable in which pytest names the test that runs, and its phase."""
 _uncalled: dict[int, UncalledAssertion] = {}
 """The assertions that were read and not called yet, by the id of each."""
 
@@ -30,6 +35,7 @@ class UncalledAssertion:
         frame = sys._getframe(2)
         self._path = frame.f_code.co_filename
         self._line = frame.f_lineno
+        self._phase = os.environ.get(CURRENT_PHASE)
         _uncalled[id(self)] = self
 
     def __call__(self, *args: object, **kwargs: object) -> object:
@@ -39,7 +45,10 @@ class UncalledAssertion:
         return self._function(self._mock, *args, **kwargs)
 
     def __getattr__(self, name: str) -> object:
-        """Return an attribute of the method, such as its docstring."""
+        """Return an attribute of the method, such as its name."""
+        # A copy looks for its attributes before it has any.
+        if name == "_function":
+            raise AttributeError(name)
         attribute: object = getattr(self._function, name)
         return attribute
 
@@ -52,9 +61,18 @@ class UncalledAssertion:
             "with parentheses."
         )
 
-    def is_in(self, path: str) -> bool:
-        """Return whether a file named it; a debugger reads all attributes of a mock."""
-        return self._path == path
+    def is_useless(self, path: str) -> bool:
+        """Return whether the test that runs read it for nothing.
+
+        Args:
+            path: the file of the test. A debugger, and code that stores or passes on an assertion,
+                read it, too.
+        """
+        if self._path != path or self._phase != os.environ.get(CURRENT_PHASE):
+            return False
+        line = linecache.getline(path, self._line).partition("#")[0]
+        name = self._function.__name__
+        return re.fullmatch(rf"\s*(assert )?[\w.]+(\(.*\))?\.{name}(,.*)?\s*", line) is not None
 
 
 class MustBeCalled:
@@ -80,13 +98,12 @@ def must_be_called(method: Method) -> Method:
     return cast("Method", MustBeCalled(function))
 
 
-def forget_uncalled() -> None:
-    """Forget the assertions of an earlier test, which may have failed before it called them."""
-    _uncalled.clear()
-
-
 def take_uncalled(path: str) -> list[str]:
-    """Return a message for each assertion that a file named without calling it, and forget all."""
+    """Return a message for each assertion that a test named without calling it, and forget all.
+
+    Args:
+        path: the file of the test.
+    """
     uncalled = [*_uncalled.values()]
-    forget_uncalled()
-    return [assertion.explain() for assertion in uncalled if assertion.is_in(path)]
+    _uncalled.clear()
+    return [assertion.explain() for assertion in uncalled if assertion.is_useless(path)]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 ATTACHMENTS = "attachments"
 EXTRA_BODY = "extra_body"
 REQUEST_CONFIG = "config"
+REQUEST_CONTENTS = "contents"
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,13 @@ class RequestConfig:
     call: SingleCall
 
 
+@dataclass(frozen=True)
+class RequestContents:
+    """The argument `contents` of google-genai, which may be a text or a whole history."""
+
+    call: SingleCall
+
+
 CallValue = (
     CallList
     | SingleCall
@@ -157,6 +165,7 @@ CallValue = (
     | AttachmentList
     | SingleAttachment
     | RequestConfig
+    | RequestContents
 )
 """One of these values."""
 
@@ -167,4 +176,5 @@ PARTS_OF_CALLS = (
     AttachmentList,
     SingleAttachment,
     RequestConfig,
+    RequestContents,
 )

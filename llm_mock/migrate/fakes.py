@@ -203,8 +203,6 @@ def call_helper(
         caller.depth + 1,
     )
     table.values |= bind_arguments(function, node, caller)
-    # What is left of an argument are names of the caller.
-    table.plain = caller.plain
     if closure is not None:
         table.functions = closure.functions
     body = _apply_first_statements(

@@ -15,7 +15,7 @@ from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.sdk_clients import new_handed_client
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import collect_texts, find_local_names
+from llm_mock.migrate.syntax import collect_texts, find_local_names, find_objects
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -130,6 +130,7 @@ class FunctionState:
         self.table = SymbolTable(context.scope.copy_for_function(names))
         self.table.texts = collect_texts(function)
         self.table.unrelated = unrelated
+        self.table.objects = find_objects(function)
         self.filled_lists = find_filled_lists(function) - unrelated
         """The names of lists to which the function may append mocks."""
         self.containers = find_containers(function) - unrelated - self.filled_lists

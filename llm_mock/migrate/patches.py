@@ -33,6 +33,7 @@ from llm_mock.migrate.syntax import (
     to_source,
 )
 from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
+from llm_mock.migrate.value_types import makes_object
 
 # Other parts of `llm` through which a test may replace a model.
 _MODEL_PARTS = re.compile(
@@ -246,19 +247,17 @@ class _PatchCall:
         name = _evaluate_string(second, self.table)
         if not owner or not name:
             return None
-        self.is_of_object = not self._may_be_module(first)
+        self.is_of_object = self._is_object(first)
         return f"{owner}.{name}"
 
-    def _may_be_module(self, owner: cst.BaseExpression) -> bool:
-        """Return whether what an expression names may be a module, and not another object."""
-        root, *_ = (get_dotted_name(owner) or "").split(".")
-        if root in self.table.scope.imports:
+    def _is_object(self, owner: cst.BaseExpression) -> bool:
+        """Return whether an expression certainly names an object of a class, and no module."""
+        if not isinstance(owner, cst.Name):
+            return False
+        if owner.value in self.table.objects:
             return True
-        # `module = importlib.import_module("app")` or `sys.modules["app"]`
-        values = [*self.table.plain.get(root, ())]
-        if root in self.table.scope.constants:
-            values.append(self.table.scope.constants[root])
-        return any("modul" in to_source(value) for value in values)
+        values = self.table.plain.get(owner.value, ())
+        return len(values) == 1 and makes_object(values[0])
 
     def _refuse_other_parts(self, target: str) -> None:
         if target.startswith(f"{LIBRARY}.") and _MODEL_PARTS.search(target):

@@ -14,6 +14,7 @@ from llm_mock.migrate.call_values import (
     EXTRA_BODY,
     PARTS_OF_CALLS,
     REQUEST_CONFIG,
+    REQUEST_CONTENTS,
     AttachmentList,
     CallList,
     CallValue,
@@ -23,6 +24,7 @@ from llm_mock.migrate.call_values import (
     KeywordArguments,
     PositionalArguments,
     RequestConfig,
+    RequestContents,
     SingleAttachment,
     SingleCall,
 )
@@ -701,8 +703,10 @@ class CallReader:
         left = self.read(node.left)
         if isinstance(left, SingleCall):
             return _compare_call(node, left)
-        if isinstance(left, ExtraBody) and not self.find_reads(target.comparator):
-            return _compare_extra_body(node, left)
+        if isinstance(left, (ExtraBody, RequestContents)) and not self.find_reads(
+            target.comparator
+        ):
+            return _compare_argument(node, left)
         if isinstance(left, cst.BaseExpression):
             return self._compare_field(node, left)
         return None
@@ -927,9 +931,11 @@ def _read_item(
 
 def _get_part(keywords: KeywordArguments, name: str) -> CallValue | None:
     """Return an argument that a record has in another form than the call; None for others."""
-    if name == REQUEST_CONFIG and keywords.call.sdk == GOOGLE:
+    if keywords.call.sdk != GOOGLE:
+        return _get_extra_body(keywords, name)
+    if name == REQUEST_CONFIG:
         return RequestConfig(keywords.call)
-    return _get_extra_body(keywords, name)
+    return RequestContents(keywords.call) if name == REQUEST_CONTENTS else None
 
 
 def _read_config(config: RequestConfig, name: str, node: cst.CSTNode) -> cst.BaseExpression:
@@ -1007,14 +1013,14 @@ _GOOGLE_OPTIONS = {
     "response_mime_type": "responseMimeType",
 }
 """The parts of google-genai's `config` that it sends as they are, by their names in a record."""
-GOOGLE_ARGUMENTS = {"model": "model", "contents": "prompt"}
-"""The arguments of google-genai that a recorded call has as it is given them, if they are texts."""
+GOOGLE_ARGUMENTS = {"model": "model", REQUEST_CONTENTS: "prompt"}
+"""The attributes of a call that equal the arguments of google-genai, if these are texts."""
 
 
 def _read_google_argument(call: str, name: str, node: cst.CSTNode) -> cst.BaseExpression:
-    if name not in GOOGLE_ARGUMENTS:
+    if name != "model":
         raise new_google_problem(name, node)
-    return parse_expression(f"{call}.{GOOGLE_ARGUMENTS[name]}")
+    return parse_expression(f"{call}.model")
 
 
 def new_google_problem(name: str, node: cst.CSTNode) -> CannotRewrite:
@@ -1097,6 +1103,20 @@ def _compare_call(node: cst.Comparison, call: SingleCall) -> cst.Comparison | No
     nothing = cst.ComparisonTarget(operator, parse_expression("[]"))
     calls = parse_expression(format_history(owner))
     return node.with_changes(left=calls, comparisons=[nothing])
+
+
+def _compare_argument(
+    node: cst.Comparison,
+    left: ExtraBody | RequestContents,
+) -> cst.Comparison | None:
+    """Rewrite the comparison of an argument that a record has in another form."""
+    if isinstance(left, ExtraBody):
+        return _compare_extra_body(node, left)
+    [target] = node.comparisons
+    # Only the last message of a history is the prompt.
+    if not isinstance(target.operator, cst.Equal):
+        return None
+    return node.with_changes(left=parse_expression(f"{left.call.source}.prompt"))
 
 
 def _compare_extra_body(node: cst.Comparison, extra: ExtraBody) -> cst.Comparison | None:

@@ -207,6 +207,12 @@ def _convert_getter_error(
     if name == "KeyError" or name.endswith("UnknownModelError"):
         statement = f"mock_llm_responses.set_unknown({quoted_model})"
         return ConfiguredReply(model, "unknown", (statement,))
+    if name == "AssertionError":
+        raise CannotRewrite(
+            f"{getter.target} must not be called",
+            "Remove the patch, and write: assert not mock_llm_calls.requested_models",
+            node,
+        )
     if not is_error(node, table):
         raise CannotRewrite(
             f"{getter.target} has the side effect {to_source(node)}",
@@ -653,7 +659,11 @@ def _format_usage(value: Value) -> str:
     numbers = {}
     for name, node in _list_usage(value).items():
         key = _USAGE_KEYS.get(name, "")
-        numbers[key] = "" if node is None else to_source(node)
+        # A number with two names is unknown, too.
+        if node is None or key in numbers:
+            numbers[key] = ""
+        else:
+            numbers[key] = to_source(node)
     required = {"input_tokens", "output_tokens"}
     if not required <= numbers.keys() <= {*_USAGE_KEYS.values()} or "" in numbers.values():
         raise CannotRewrite(

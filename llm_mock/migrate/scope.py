@@ -23,7 +23,7 @@ MOCK_MODULES = ("unittest.mock.", "mock.", "mocker.")
 class FakeEvaluator(Protocol):
     """The functions of the module `fakes`.
 
-    A protocol, because `fakes` imports this module. Its symbol tables and values are `Any` here
+    A protocol, because `fakes` imports this module. Its symbol tables and values are untyped here
     for the same reason.
     """
 
@@ -58,9 +58,9 @@ class Scope:
     def __init__(self, module: cst.Module, fakes: FakeEvaluator, path: Path) -> None:
         self.fakes = fakes
         self.path = path
-        self.imports: dict[str, str] = {}
         self.local_names: Container[str] = ()
         """The parameters and local names of the function."""
+        self.imports: dict[str, str] = {}
         """The qualified name behind each imported name, such as `unittest.mock.patch`."""
         self.functions: dict[str, cst.FunctionDef] = {}
         self.classes: dict[str, cst.ClassDef] = {}

@@ -23,8 +23,7 @@ from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import to_source
 
 _FIELDS = {
-    # The SDK makes `parsed` of the text.
-    "response": ("text", "candidates", "function_calls", "usage_metadata", "parsed"),
+    "response": ("text", "candidates", "function_calls", "usage_metadata"),
     "candidate": ("content", "finish_reason", "index"),
     "content": ("parts", "role"),
     "part": ("text", "function_call"),
@@ -52,27 +51,36 @@ def convert_content(double: Value, table: SymbolTable) -> str | None:
         The source; None if the test configures no reply.
     """
     fields = read_fields(double, "response", _FIELDS["response"])
+    shown = _Parts(table)
+    shown.add_text(fields.get("text"))
+    for call in get_items(fields.get("function_calls"), "function_calls"):
+        shown.add_call(call)
     parts = _Parts(table)
-    parts.add_text(fields.get("text"))
-    parts.add_calls(fields.get("function_calls"))
-    candidate: Mapping[str, Value] = {}
-    for item in get_items(fields.get("candidates"), "candidates")[:1]:
-        candidate = read_fields(item, "candidate", _FIELDS["candidate"])
-        content = read_fields(candidate.get("content"), "content", _FIELDS["content"])
-        for part in get_items(content.get("parts"), "parts"):
-            read = read_fields(part, "part", _FIELDS["part"])
-            parts.add_text(read.get("text"))
-            parts.add_call(read.get("function_call"))
-    arguments = format_contents([*parts.texts], [*parts.calls])
+    candidate = _read_candidate(fields)
+    content = read_fields(candidate.get("content"), "content", _FIELDS["content"])
+    for part in get_items(content.get("parts"), "parts"):
+        read = read_fields(part, "part", _FIELDS["part"])
+        parts.add_text(read.get("text"))
+        parts.add_call(read.get("function_call"))
+    parts.add_shown(shown)
+    arguments = format_contents(parts.texts, parts.calls)
     if not arguments:
         refuse_empty(double)
         return None
     texts = [*arguments]
     arguments += _format_end(candidate.get("finish_reason"))
     arguments += format_usage(fields.get("usage_metadata"), _USAGE)
-    if arguments == texts == [*parts.texts]:
+    if arguments == texts == parts.texts:
         return texts[0]
     return format_reply(arguments, table)
+
+
+def _read_candidate(fields: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return the attributes of the only candidate of a response, perhaps none."""
+    candidates = get_items(fields.get("candidates"), "candidates")
+    if len(candidates) > 1:
+        raise CannotRewrite(f"the response has {len(candidates)} candidates", SEE_REPLY)
+    return read_fields(candidates[0], "candidate", _FIELDS["candidate"]) if candidates else {}
 
 
 def convert_content_chunks(values: Sequence[Value], table: SymbolTable) -> str:
@@ -99,23 +107,18 @@ def convert_content_chunks(values: Sequence[Value], table: SymbolTable) -> str:
 
 
 class _Parts:
-    """The texts and calls of a response, each once: the SDK shows them at two places."""
+    """The texts and the tool calls of a response."""
 
     def __init__(self, table: SymbolTable) -> None:
-        self.texts: dict[str, None] = {}
-        self.calls: dict[str, None] = {}
+        self.texts: list[str] = []
+        self.calls: list[str] = []
         self._table = table
 
     def add_text(self, value: Value | None) -> None:
         """Add a text, if the test sets it."""
         text = get_text(value, "text", self._table)
         if text is not None:
-            self.texts[text] = None
-
-    def add_calls(self, value: Value | None) -> None:
-        """Add a list of tool calls, if the test sets it."""
-        for call in get_items(value, "function_calls"):
-            self.add_call(call)
+            self.texts.append(text)
 
     def add_call(self, value: Value | None) -> None:
         """Add a tool call, if the test sets it."""
@@ -133,7 +136,22 @@ class _Parts:
             call_id,
             self._table,
         )
-        self.calls[call] = None
+        self.calls.append(call)
+
+    def add_shown(self, shown: _Parts) -> None:
+        """Add what the SDK shows beside the parts, which is the same in a real response.
+
+        Raises:
+            CannotRewrite: it is something else.
+        """
+        for own, other in ((self.texts, shown.texts), (self.calls, shown.calls)):
+            if own and other and own != other:
+                raise CannotRewrite(
+                    f"the parts of the response have {', '.join(own)}, and the response itself "
+                    f"has {', '.join(other)}",
+                    SEE_REPLY,
+                )
+            own[:] = own or other
 
 
 def _format_end(value: Value | None) -> list[str]:

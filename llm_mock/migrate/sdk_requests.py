@@ -19,7 +19,7 @@ from llm_mock.migrate.syntax import (
 )
 
 BODY = "request.body"
-_GOOGLE_ARGUMENTS = {"model": "model_id", "contents": "prompt"}
+_GOOGLE_ARGUMENTS = {"model": "model_id"}
 _KEY = m.SimpleString()
 
 
@@ -65,7 +65,7 @@ def _new_google_parameter(function: cst.FunctionDef) -> CallParameter:
     """Return the parameter in place of the arguments of google-genai, which converts all of them.
 
     Raises:
-        CannotRewrite: the function reads another one than the model and the contents.
+        CannotRewrite: the function reads another one than the model.
     """
     used = collect_names(function.body)
     reads: dict[str, cst.BaseExpression] = {}

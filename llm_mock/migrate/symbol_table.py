@@ -137,6 +137,8 @@ class SymbolTable:
         """The texts that are written in the function, each with how often."""
         self.unrelated: frozenset[str] = frozenset()
         """The names of mocks that do not replace `llm`, which are left alone."""
+        self.objects: frozenset[str] = frozenset()
+        """The parameters whose annotations say that they are objects of a class."""
         self.clients: frozenset[str] = frozenset()
         """The names of clients that the test hands to the application."""
         self.sdks: frozenset[str] = frozenset()
@@ -292,12 +294,7 @@ class SymbolTable:
 
     def get_truth(self, condition: cst.BaseExpression) -> bool | None:
         """Return whether a condition of a helper holds; None if it is unknown."""
-        known = {}
-        for name, assigned in self.plain.items():
-            if len(assigned) == 1:
-                [known[name]] = assigned
-        inlined = self._inline(condition).node
-        return get_truth(replace_names(inlined, known))
+        return get_truth(self._inline(condition).node)
 
     def _evaluate_attribute(self, node: cst.Attribute) -> Value:
         owner = self._evaluate(node.value)

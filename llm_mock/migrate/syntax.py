@@ -146,6 +146,19 @@ def collect_bound_names(binding: cst.CSTNode) -> frozenset[str]:
     return collect_names(target).difference(*map(collect_names, owners))
 
 
+def find_objects(function: cst.FunctionDef) -> frozenset[str]:
+    """Return the parameters of a function whose annotations name a class, and not of a module."""
+    found = set()
+    for parameter in function.params.params:
+        if parameter.annotation is None:
+            continue
+        name = get_dotted_name(parameter.annotation.annotation) or ""
+        _, _, last = name.rpartition(".")
+        if last[:1].isupper() and last not in ("Any", "ModuleType"):
+            found.add(parameter.name.value)
+    return frozenset(found)
+
+
 def find_local_names(function: cst.FunctionDef) -> set[str]:
     """Return the names that a function binds by parameters and statements of its own."""
     names = set(get_parameter_names(function))

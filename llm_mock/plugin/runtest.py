@@ -107,8 +107,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         _raise_refusal(error, item)
         raise
     finally:
-        if not passed and (uncalled := sys.modules.get("llm_mock.core.uncalled")):
-            uncalled.forget_uncalled()
         if current.cassette is not None:
             current.cassette.finish(passed)
     return result

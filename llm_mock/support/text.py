@@ -311,24 +311,20 @@ def describe_respelt(name: str, called: Sequence[str]) -> str:
     """Return a sentence about a called model whose name is another spelling of a name, or nothing.
 
     Example:
-        `gpt-5` for `gpt5` or `openai:gpt-5`.
+        `gpt-5` for `gpt5` or for `openai:gpt-5`, but not for `openai/gpt-5`, another model.
     """
     if name in called:
         return ""
-    provider, letters = _split_model(name)
+    spellings = {_get_letters(name), _get_letters(name.partition(":")[2])}
     for other in called:
-        other_provider, other_letters = _split_model(other)
-        # Two providers may have a model of one name.
-        is_other_provider = "" not in (provider, other_provider) and provider != other_provider
-        if letters == other_letters and not is_other_provider:
+        if _get_letters(other) in spellings:
             return f"There is no call of {name!r}, but of {other!r}: write {other!r}."
     return ""
 
 
-def _split_model(name: str) -> tuple[str, str]:
-    """Return the prefix of a model's provider, if there is one, and its letters and digits."""
-    *prefix, model = re.split("[/:]", name)
-    return "/".join(prefix), "".join(filter(str.isalnum, model)).lower()
+def _get_letters(name: str) -> str:
+    """Return the name of a model without the signs and cases that people confuse."""
+    return re.sub("[-_. ]", "", name).lower()
 
 
 def suggest_name(unknown: str, known: Sequence[str]) -> str:

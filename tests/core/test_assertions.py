@@ -303,7 +303,7 @@ ASSERTIONS = {
 
 
 @pytest.mark.parametrize("look", ASSERTIONS.values(), ids=ASSERTIONS)
-@pytest.mark.parametrize("name", ["gpt4o", "openai:gpt-4o", "azure/GPT_4o"])
+@pytest.mark.parametrize("name", ["gpt4o", "openai:gpt-4o", "GPT_4o"])
 def test_another_spelling_of_a_called_model_is_told(
     look: Callable[[LLMMock, str], object], name: str
 ) -> None:
@@ -315,7 +315,7 @@ def test_another_spelling_of_a_called_model_is_told(
 
 
 @pytest.mark.parametrize("look", ASSERTIONS.values(), ids=ASSERTIONS)
-@pytest.mark.parametrize("name", ["gpt-4", "gpt-4o-mini", "o-gpt-4"])
+@pytest.mark.parametrize("name", ["gpt-4", "gpt-4o-mini", "o-gpt-4", "azure/gpt-4o"])
 def test_another_model_that_was_not_called_is_none(
     look: Callable[[LLMMock, str], object], name: str
 ) -> None:
@@ -328,6 +328,7 @@ def test_a_model_of_another_provider_is_another_model() -> None:
     mock = create_mock_get_model()
     mock("openai/gpt-4o").prompt("Hi").text()
     assert mock.calls_of("azure/gpt-4o") == []
+    assert mock.calls_of("gpt-4o") == []
     with pytest.raises(InvalidMock, match="but of 'openai/gpt-4o': write 'openai/gpt-4o'"):
         mock.calls_of("openai/gpt4o")
 

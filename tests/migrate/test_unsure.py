@@ -176,6 +176,16 @@ UNSURE = {
         """,
         "text() of an async model is not awaited",
     ),
+    "a module that a fixture gives": (
+        """
+        def test_it(module):
+            with patch.object(module, "get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                module.ask()
+        """,
+        "the module module was not found near the test, so module.get_model may or may not be "
+        "llm's",
+    ),
     "a module that is imported by its name": (
         """
         def test_it():
@@ -373,9 +383,12 @@ NOT_OURS = {
                 get_model.return_value.objects.all.return_value = []
     """,
     "a get_model of an object": """
-        def test_it(adapter):
+        def test_it(adapter: app.Adapter, settings):
             with patch.object(adapter, "get_model", return_value="a model"):
                 assert adapter.get_model("gpt-4o") == "a model"
+            own = app.Adapter(settings)
+            with patch.object(own, "get_model", return_value="a model"):
+                assert own.get_model("gpt-4o") == "a model"
     """,
     "a mock of something else": """
         def test_it():

@@ -43,6 +43,9 @@ CALLED = {
     "under another name": "check = mock_llm_calls.assert_called_once\n    check()\n    check()",
     "from another file": "import helper\n    helper.look_at(mock_llm_calls)",
     "in a list": "[check() for check in [mock_llm_calls.assert_called_once]]",
+    "in a table": "{0: mock_llm_calls.assert_not_called, 1: mock_llm_calls.calls_of}[1]('a')",
+    "if there is one": "assert hasattr(mock_llm_calls, 'assert_called_once')",
+    "copied": "import copy\n    copy.copy(mock_llm_calls.assert_called_once)()",
 }
 
 
@@ -55,6 +58,27 @@ def test_an_assertion_that_is_called_later_or_read_elsewhere_is_none(
         test_it=f"import app\n\ndef test_it(mock_llm_calls):\n    app.ask()\n    {lines}\n",
     )
     pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_what_a_fixture_named_after_a_test_fails_no_other_one(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import app
+        import pytest
+
+        @pytest.fixture
+        def after(mock_llm_calls):
+            yield
+            mock_llm_calls.assert_called_once
+
+        def test_first(after):
+            app.ask()
+
+        def test_second(mock_llm_calls):
+            app.ask()
+        """
+    )
+    pytester.runpytest("-p", "no:randomly").assert_outcomes(passed=2)
 
 
 def test_what_a_failed_test_named_fails_no_other_one(pytester: pytest.Pytester) -> None:

@@ -75,9 +75,8 @@ class TestHelpers:
         assert summarize("a") == "Short"
 
     def test_data_by_its_type(self, mock_llm_responses):
-        data = {"stars": 5, "title": "Great"}
-        mock_llm_responses.set("*", data)
-        assert stars("a") == data["stars"]
+        mock_llm_responses.set("*", {"stars": 5, "title": "Great"})
+        assert stars("a") == 5
 
     def test_the_data_of_a_default(self, mock_llm_responses):
         mock_llm_responses.set("*", {"stars": 4, "title": "Fine"})

@@ -49,7 +49,35 @@ class TestCalls:
         generate_content.assert_called_once_with("gemini-2.5-flash")
 
 
+    def test_a_part_of_the_contents(self, generate_content):
+        translate("Hello")
+        assert "secret" not in generate_content.call_args.kwargs["contents"]
+
+    def test_the_contents_as_a_whole(self, generate_content):
+        translate("Hello")
+        assert len(generate_content.call_args.kwargs["contents"]) == 1
+
+
 class TestReplies:
+    @patch("translators.genai.Client")
+    def test_two_candidates(self, client_class):
+        content = Mock(parts=[Mock(text="Bonjour")])
+        response = Mock(candidates=[Mock(content=content), Mock(content=content)])
+        client_class.return_value.models.generate_content.return_value = response
+        translate("Hello")
+
+    @patch("translators.genai.Client")
+    def test_a_text_that_is_not_that_of_the_parts(self, client_class):
+        response = Mock(text="Salut", candidates=[Mock(content=Mock(parts=[Mock(text="Bonjour")]))])
+        client_class.return_value.models.generate_content.return_value = response
+        translate("Hello")
+
+    @patch("translators.genai.Client")
+    def test_an_object_beside_the_text(self, client_class):
+        response = Mock(text="{}", parsed={"found": True})
+        client_class.return_value.models.generate_content.return_value = response
+        translate("Hello")
+
     @patch("translators.genai.Client")
     def test_another_attribute(self, client_class):
         response = Mock(text="Bonjour", prompt_feedback=Mock(block_reason="SAFETY"))
@@ -93,8 +121,8 @@ class TestReplies:
 
     @patch("translators.genai.Client")
     def test_a_function_of_the_contents(self, client_class):
-        def generate_content(model, contents, config):
-            return Mock(text=config["text"])
+        def generate_content(model, contents):
+            return Mock(text=contents.upper())
 
         client_class.return_value.models.generate_content.side_effect = generate_content
         translate("Hello")

@@ -162,6 +162,10 @@ class TestErrors:
     def test_a_text(self, get_model):
         get_model.return_value.prompt.side_effect = "overloaded"
 
+    @patch("reviews.get_model", side_effect=AssertionError("must not be called"))
+    def test_that_no_model_is_requested(self, get_model):
+        pass
+
     @patch("reviews.get_model")
     def test_get_model_is_another_function(self, get_model):
         get_model.side_effect = len
@@ -312,6 +316,13 @@ class TestUsage:
     def test_another_key(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         get_model.return_value.prompt.return_value.usage = {"input": 1, "output": 2, "total": 3}
+
+    @patch("reviews.get_model")
+    def test_two_names_of_a_number(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        get_model.return_value.prompt.return_value.usage = Mock(
+            input=1, output=2, prompt_tokens=1, completion_tokens=3
+        )
 
     @patch("reviews.get_model")
     def test_an_object_in_place_of_the_method(self, get_model):
