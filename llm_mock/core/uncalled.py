@@ -98,12 +98,18 @@ def must_be_called(method: Method) -> Method:
     return cast("Method", MustBeCalled(function))
 
 
-def take_uncalled(path: str) -> list[str]:
-    """Return a message for each assertion that a test named without calling it, and forget all.
+def take_uncalled(path: str) -> str:
+    """Return a message for the first assertion that a test named without calling it; forget all.
 
     Args:
         path: the file of the test.
+
+    Returns:
+        The message; empty if there is no such assertion.
     """
     uncalled = [*_uncalled.values()]
     _uncalled.clear()
-    return [assertion.explain() for assertion in uncalled if assertion.is_useless(path)]
+    for assertion in uncalled:
+        if assertion.is_useless(path):
+            return assertion.explain()
+    return ""

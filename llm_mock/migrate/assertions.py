@@ -33,9 +33,8 @@ ASSERTIONS = (
     "assert_any_call",
     "assert_has_calls",
 )
-
-
 _ADDED = {EMBEDDINGS: (ADDED_ARGUMENT, '"base64"'), MISTRAL: ("stream", "False")}
+"""The argument that an SDK itself adds to a request, and the source of its value."""
 
 
 def get_assertion_name(node: cst.BaseExpression) -> str | None:
@@ -144,17 +143,15 @@ def _convert_sdk_assertion(
 ) -> list[str]:
     """Return the statements that assert the whole body of a request."""
     if sdk == GOOGLE:
-        return _convert_google_assertion(name, node, owner)
+        return _convert_google_assertion(name, node, owner, reader)
     arguments = get_arguments(node)
     if arguments is None or arguments[0] or name == "assert_has_calls":
         raise new_no_equivalent(node)
+    _refuse_mocks(arguments, node, reader)
     items = []
     for keyword, value in arguments[1].items():
-        if reader.find_reads(value):
-            raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
         refuse_client_option(keyword, node)
         items.append(f'"{keyword}": {to_source(value)}')
-    # What the SDK itself adds.
     added, constant = _ADDED.get(sdk, ("", ""))
     if added and added not in arguments[1]:
         items.append(f'"{added}": {constant}')
@@ -164,11 +161,17 @@ def _convert_sdk_assertion(
     return [f"assert {owner}.last_call.request.body == {body}"]
 
 
-def _convert_google_assertion(name: str, node: cst.Call, owner: str) -> list[str]:
+def _convert_google_assertion(
+    name: str,
+    node: cst.Call,
+    owner: str,
+    reader: CallReader,
+) -> list[str]:
     """Return the statements that assert the model and the prompt of a request."""
     arguments = get_arguments(node)
     if arguments is None or arguments[0] or name in ("assert_any_call", "assert_has_calls"):
         raise new_no_equivalent(node)
+    _refuse_mocks(arguments, node, reader)
     statements = []
     for keyword, value in arguments[1].items():
         if keyword not in GOOGLE_ARGUMENTS:
@@ -256,12 +259,17 @@ def _is_any(node: cst.BaseExpression, reader: CallReader) -> bool:
     return name in ("unittest.mock.ANY", "mock.ANY", "mocker.ANY")
 
 
-def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -> None:
+def _refuse_mocks(arguments: Arguments, node: cst.Call, reader: CallReader) -> None:
+    """Refuse arguments of an assertion that read a mock, which the new test does not have."""
     positional, keywords = arguments
     for value in [*positional, *keywords.values()]:
         if reader.find_reads(value):
             raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
-    for name, value in keywords.items():
+
+
+def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -> None:
+    _refuse_mocks(arguments, node, reader)
+    for name, value in arguments[1].items():
         # A record has no `stream=True`, which is the default of `llm`.
         is_recorded = name == "stream" and to_source(value) == "False"
         if name in UNSUPPORTED_KEYWORDS and not is_recorded:

@@ -105,9 +105,9 @@ def find_sdks(source: bytes) -> frozenset[str]:
     text = source.lower()
     found = []
     for sdk in CLIENTS:
-        # A file may have `from google import genai`, and both SDKs of Mistral's versions.
-        words = [word for word in sdk.split(".") if word not in ("google", "client")]
-        if words[0].encode() in text:
+        # The word that each import of it has, such as `from google import genai`.
+        word = sdk.removeprefix("google.").partition(".")[0]
+        if word.encode() in text:
             found.append(sdk)
     return frozenset(found)
 

@@ -79,7 +79,7 @@ SEE_ALL = (
 )
 SEE_REQUESTS = f"{REQUESTS} has the names that were given to get_model, in order."
 # The other keyword arguments of a call are its options.
-KWARGS = ("system", "schema")
+KWARGS = ("system", "schema", ATTACHMENTS)
 UNSUPPORTED_KEYWORDS = (
     "tools",
     ATTACHMENTS,
@@ -1067,10 +1067,8 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
         raise new_no_equivalent(node)
     if name == "schema":
         return _read_schema_membership(node, call)
+    # A record has no empty list of attachments, which llm takes for none, too.
     section = _get_section(name)
-    if name == ATTACHMENTS:
-        # A record has no empty list of them, which llm takes for none, too.
-        section = "kwargs"
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
     return node.with_changes(comparisons=[new_target])

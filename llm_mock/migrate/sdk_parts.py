@@ -31,8 +31,8 @@ SEE_REPLY = (
     "Put it into a Reply, whose arguments are text, tool_calls, usage, finish_reason and others: "
     'mock_llm_responses.set("*", Reply(…)).'
 )
-# The attributes that lead to the text of a response.
 _EMPTY_TEXTS = (['""'], ["''"])
+# The attributes that lead to the text of a response.
 _CONTENTS = (
     "choices",
     "message",

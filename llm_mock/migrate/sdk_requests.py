@@ -19,7 +19,6 @@ from llm_mock.migrate.syntax import (
 )
 
 BODY = "request.body"
-_GOOGLE_ARGUMENTS = {"model": "model_id"}
 _KEY = m.SimpleString()
 
 
@@ -72,13 +71,13 @@ def _new_google_parameter(function: cst.FunctionDef) -> CallParameter:
     for name in get_parameter_names(function):
         if name not in used:
             continue
-        if name not in _GOOGLE_ARGUMENTS:
+        if name != "model":
             raise CannotRewrite(
                 f"{function.name.value} reads {name}, which google-genai sends in another form",
                 "A reply function is given the request: model_id, prompt, system, options.",
                 function,
             )
-        reads[name] = parse_expression(f"request.{_GOOGLE_ARGUMENTS[name]}")
+        reads[name] = parse_expression("request.model_id")
     return CallParameter("request", reads)
 
 

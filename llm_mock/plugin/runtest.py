@@ -123,8 +123,9 @@ def _check_mock(item: pytest.Item, mock: Mock) -> None:
     # Imported with the mock, whose assertions they are.
     from llm_mock.core.uncalled import take_uncalled
 
-    for uncalled in take_uncalled(str(item.path)):
-        _fail(uncalled)
+    message = take_uncalled(str(item.path))
+    if message:
+        _fail(message)
     misbehaviour = mock.misbehaviour
     if misbehaviour is not None and not misbehaviour.calls:
         pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
