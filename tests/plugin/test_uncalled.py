@@ -41,7 +41,7 @@ def test_a_named_assertion_fails_the_test(name: str, line: str, pytester: pytest
 
 CALLED = {
     "under another name": "check = mock_llm_calls.assert_called_once\n    check()\n    check()",
-    "from another file": "import helper\n    helper.look_at(mock_llm_calls)",
+    "from another file": "import inspector\n    inspector.look_at(mock_llm_calls)",
     "in a list": "[check() for check in [mock_llm_calls.assert_called_once]]",
     "in a table": "{0: mock_llm_calls.assert_not_called, 1: mock_llm_calls.calls_of}[1]('a')",
     "if there is one": "assert hasattr(mock_llm_calls, 'assert_called_once')",
@@ -54,7 +54,7 @@ def test_an_assertion_that_is_called_later_or_read_elsewhere_is_none(
     lines: str, pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(
-        helper="def look_at(mock):\n    return [getattr(mock, name) for name in dir(mock)]",
+        inspector="def look_at(mock):\n    return [getattr(mock, name) for name in dir(mock)]",
         test_it=f"import app\n\ndef test_it(mock_llm_calls):\n    app.ask()\n    {lines}\n",
     )
     pytester.runpytest().assert_outcomes(passed=1)
