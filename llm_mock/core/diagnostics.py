@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 from llm_mock.core.model_names import matches_name
 from llm_mock.core.records import format_request
 from llm_mock.core.source_location import format_location, format_notes, format_origin
+from llm_mock.support.schemas import find_text_violations
 from llm_mock.support.text import (
     CERTAIN,
     COMPARED_CHARACTERS,
+    SHOWN_MESSAGE,
     find_nearest,
     format_count,
     format_error,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from llm_mock.core.history import History
     from llm_mock.core.script import QueuedReply, StandingReply
     from llm_mock.core.settings import Settings
+    from llm_mock.support.json_types import JSONObject
 
 SHOWN_REPLIES = 20
 """The maximum number of configured replies in a message."""
@@ -72,7 +75,9 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
     replies = sorted(
         _get_all_configured(mock), key=lambda reply: _measure_distance(mock, reply, call)
     )
-    lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
+    # The end of a prompt may say why the application calls the model.
+    request = format_request(call, SHOWN_MESSAGE)
+    lines = [f"No reply was configured for this call:\n  {request}"]
     used_up = _find_used_up(mock, call)
     if used_up:
         lines.append(_format_used_up(used_up, "it"))
@@ -135,16 +140,18 @@ def _advise_reply(mock: ExplainedMock, call: Call, is_used_up: bool) -> list[str
         return [settings.missing_reply_advice]
     model = call["model_id"]
     if mock.configurator.standing_only:
-        return [
-            "The call was made outside of a test: while a file was imported, or in a fixture of a "
-            "wider scope. Make it in a function that the test calls, or configure its reply in "
-            f'pytest_llm_mock_configure(mock) of a conftest.py: mock.set("{model}", "…").'
-        ]
+        return [_advise_outside(call)]
     advice = (
         "Configure one with the fixture mock_llm_responses: "
         f'mock_llm_responses.set("{model}", "…"), or set("*", "…") for any model.'
     )
-    if is_used_up:
+    if is_used_up and _repeats_failed_call(mock, call):
+        advice = (
+            "The request is that of the failed call before it: most SDKs retry after an error. For "
+            f'an error on every attempt, use set_error("{model}", …). To disable retries, '
+            "configure the client, such as with max_retries=0 in openai and anthropic."
+        )
+    elif is_used_up:
         advice = (
             f'Queue one more: mock_llm_responses.add("{model}", "…"), or a further reply in '
             "script(). If the application should not call again, correct the application."
@@ -155,6 +162,24 @@ def _advise_reply(mock: ExplainedMock, call: Call, is_used_up: bool) -> list[str
         setting = settings.format_ini("llm_mock_strict", "warn")
         lines.append(f'Ini {setting} answers such calls with {{"success": true}}.')
     return lines
+
+
+def _repeats_failed_call(mock: ExplainedMock, call: Call) -> bool:
+    """Return whether a call has the same messages as the call before it, which failed."""
+    earlier = [other for other in mock.history.calls if other["number"] < call["number"]]
+    if not earlier or earlier[-1]["error"] is None:
+        return False
+    is_same_model = earlier[-1]["model_id"] == call["model_id"]
+    return is_same_model and earlier[-1].messages == call.messages
+
+
+def _advise_outside(call: Call) -> str:
+    """Return how to answer a call that was made outside of a test."""
+    return (
+        "The call was made outside of a test: while a file was imported, or in a fixture of a "
+        "wider scope. Make it in a function that the test calls, or configure its reply in "
+        f'pytest_llm_mock_configure(mock) of a conftest.py: mock.set("{call["model_id"]}", "…").'
+    )
 
 
 def _find_used_up(mock: ExplainedMock, call: Call) -> list[StandingReply]:
@@ -300,7 +325,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     # The nearest reply may be one of a parent, which is not in this mock's own list.
     replies = list(dict.fromkeys([*replies, *(reply for reply, _ in near_calls)]))
     lines_below = {id(reply): near_call for reply, near_call in near_calls}
-    lines = ["Configured replies:" if calls else _format_heading(mock)]
+    lines = ["Configured replies:"] if calls else _format_heading(mock, unused)
     for reply in replies[:SHOWN_REPLIES]:
         if reply not in unused:
             lines.append(f"  - {reply.text()}")
@@ -323,14 +348,32 @@ def explain_late_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     return "\n".join(["Configured replies:", *lines]) if lines else ""
 
 
-def _format_heading(mock: ExplainedMock) -> str:
-    """Return the first line about the replies of a test without calls."""
+def _format_heading(mock: ExplainedMock, unused: Sequence[StandingReply]) -> list[str]:
+    """Return the first lines about the replies of a test without calls."""
+    lines = []
     problem = "No model was called"
     if mock.explain_left_alone():
         problem = "No call reached the mock"
     elif mock.embedding_models:
         problem = "Only embedding models were called"
-    return f"{problem}, but replies were configured:"
+    elif earlier := _find_earlier_call(mock, unused):
+        problem += " in this test"
+        lines.append(
+            f"This call was made before the test, and got an answer by default:\n"
+            f"  {format_request(earlier)}\n{_advise_outside(earlier)}"
+        )
+    return [*lines, f"{problem}, but replies were configured:"]
+
+
+def _find_earlier_call(mock: ExplainedMock, unused: Sequence[StandingReply]) -> Call | None:
+    """Return a call outside of tests without a reply that an unused reply matches."""
+    # Only the mock of the whole run has calls outside of tests.
+    earlier = [] if mock.parent is None else mock.parent.history.calls
+    for call in earlier:
+        is_matched = any(not _find_misses(reply, call) for reply in unused)
+        if is_matched and not call["configured"]:
+            return call
+    return None
 
 
 def _format_rest(replies: Sequence[StandingReply]) -> list[str]:
@@ -413,26 +456,59 @@ def _explain_answered_calls(
     mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]
 ) -> list[str]:
     """Return a line about the calls that match an unused reply, if other replies answered all."""
-    places: dict[str, None] = {}
-    number = 0
-    for call in calls:
-        if _find_misses(reply, call):
-            continue
+    answers: list[StandingReply] = []
+    hint = ""
+    matching = [
+        numbered for numbered in enumerate(calls, 1) if not _find_misses(reply, numbered[1])
+    ]
+    for number, call in matching:
         answer = mock.history.answered_by.get(call["number"])
         # A reply with `times` that answered some calls lacks others.
         if answer is reply or _came_too_early(mock, call, reply):
             return []
-        number += 1
         if answer is not None:
-            places[format_location(answer.place)] = None
-    if number == 0:
+            answers.append(answer)
+            hint = hint or _explain_swapped_replies(answer, reply, call)
+        elif call["error"]:
+            return [f"    call {number} matches it, but was refused: see the error of the call"]
+    if not matching:
         return []
-    shown = format_notes(*[*places][:SHOWN_REPLIES])
-    is_of_one_script = [*places] == [format_location(reply.place)]
-    if number == 1:
-        other = "an earlier reply of this line" if is_of_one_script else "another reply"
-        return [f"    {other} answered the only call that matches it{shown}"]
-    return [f"    other replies answered all {number} calls that match it{shown}"]
+    return [f"    {_describe_answers(answers, reply, len(matching))}{hint}"]
+
+
+def _describe_answers(answers: Sequence[StandingReply], reply: StandingReply, number: int) -> str:
+    """Return which replies answered the calls that match an unused reply.
+
+    Args:
+        answers: the replies that did.
+        reply: the unused reply.
+        number: the number of calls.
+    """
+    places = list(dict.fromkeys(format_location(answer.place) for answer in answers))
+    shown = format_notes(*places[:SHOWN_REPLIES])
+    if number > 1:
+        return f"other replies answered all {number} calls that match it{shown}"
+    is_of_one_script = places == [format_location(reply.place)]
+    other = "an earlier reply of this line" if is_of_one_script else "another reply"
+    return f"{other} answered the only call that matches it{shown}"
+
+
+def _explain_swapped_replies(answer: StandingReply, unused: StandingReply, call: Call) -> str:
+    """Return a hint if an unused reply fits the schema of a call and its answer does not."""
+    if not call.schema or not _fits_schema(unused, call.schema):
+        return ""
+    if _fits_schema(answer, call.schema) or getattr(answer.answer, "invalid", False):
+        return ""
+    return (
+        ". This reply fits the schema of that call, and its answer does not: check the order of "
+        "the replies"
+    )
+
+
+def _fits_schema(reply: StandingReply, schema: JSONObject) -> bool:
+    """Return whether the text of a reply satisfies a schema; a function has no text."""
+    content = getattr(reply.answer, "content", None)
+    return isinstance(content, str) and not find_text_violations(schema, content)
 
 
 def _format_nearest_call(

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from llm_mock.core.call import Call
 from llm_mock.support.expected_schema import is_same_schema
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import SHOWN_CHARACTERS, shorten, shorten_name
 
 ErrorType = TypeVar("ErrorType", bound=BaseException)
 CALLS_ATTRIBUTE, MESSAGE_ATTRIBUTE = "llm_mock_calls", "llm_mock_message"
@@ -73,13 +73,18 @@ def format_schema_miss(call: Call, expected: str) -> str:
     return f"{miss}, but the tool {tool} asks for an object: match tools=[{tool!r}]"
 
 
-def format_request(call: Call) -> str:
-    """Return the request of a call on one line: model, prompt or tool results, schema."""
+def format_request(call: Call, length: int = SHOWN_CHARACTERS) -> str:
+    """Return the request of a call on one line: model, prompt or tool results, schema.
+
+    Args:
+        call: the call.
+        length: the maximum number of characters of the prompt.
+    """
     inputs = []
     results = call["kwargs"].get("tool_results", ())
     # A turn that only hands in tool results has an empty prompt.
     if call["prompt"] or not results:
-        inputs.append(shorten(call["prompt"]))
+        inputs.append(shorten(call["prompt"], length))
     for result in results:
         name = shorten_name(result["name"] or "a tool")
         inputs.append(f"{name} gave {shorten(result['output'])}")

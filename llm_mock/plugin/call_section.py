@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ class CallSection:
         mock: its mock.
         calls: its calls.
         patches: its patches of functions that return models, and of SDKs.
+        handled: its frames with coroutines that did not start.
         is_of_run: whether the mock is that of the run.
     """
 
@@ -50,10 +52,12 @@ class CallSection:
         mock: Any,
         calls: Sequence[Call],
         patches: HandPatches,
+        handled: Sequence[FrameType],
         is_of_run: bool,
     ) -> None:
         self._item = item
         self._patches = patches
+        self._handled = handled
         self._is_of_run = is_of_run
         self._is_call_phase = call.when == "call"
         self._mock = mock
@@ -85,7 +89,7 @@ class CallSection:
         if self._is_call_phase:
             parts.append(explain_retries(self._calls, self._error))
             parts.append(explain_missing_error(self._error, self._calls))
-            parts.append(explain_unawaited(self._error))
+            parts.append(explain_unawaited(self._error, self._item, self._handled))
             parts += [self._list_unread(), replies, self._describe_patches()]
             parts.append(self._patches.explain_other_mocks(self._error))
             parts.append(self._explain_test_model())

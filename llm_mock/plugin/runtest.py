@@ -17,6 +17,8 @@ from llm_mock.plugin.guard import guard, reporting_hook
 from llm_mock.plugin.hand_patches import HandPatches, LegacyMockDetector
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
     from llm_mock.plugin.cassettes import ItemCassette
@@ -48,7 +50,15 @@ class CurrentTest:
         ValueError: an entry of ini `llm_mock_legacy_modules` is invalid.
     """
 
-    __slots__ = ("cassette", "earlier_calls", "legacy", "patches", "run", "wrong_markers")
+    __slots__ = (
+        "cassette",
+        "earlier_calls",
+        "handled",
+        "legacy",
+        "patches",
+        "run",
+        "wrong_markers",
+    )
 
     def __init__(self, config: pytest.Config, run: TestRun) -> None:
         self.run = run
@@ -58,6 +68,8 @@ class CurrentTest:
         self.earlier_calls = 0
         """The number of calls of the mock of the run before the test."""
         self.cassette: ItemCassette | None = None
+        self.handled: list[FrameType] = []
+        """The frames of handled errors that hold a coroutine which did not start."""
 
     def begin(self) -> None:
         """Forget the state of the previous test."""
@@ -66,6 +78,7 @@ class CurrentTest:
         mock = None if self.run.pending is None else self.run.pending.created
         self.earlier_calls = len(mock.calls) if mock else 0
         self.cassette = None
+        self.handled = []
 
 
 CURRENT_TEST = pytest.StashKey[CurrentTest]()
@@ -263,9 +276,21 @@ def _prepare_failure(
         from llm_mock.plugin.misspelt_names import name_nearest
 
         name_nearest(error)
+    if call.when == "call":
+        _find_handled(item)
     from llm_mock.plugin.failures import prepare_failure
 
     return prepare_failure(call, item.config)
+
+
+def _find_handled(item: pytest.Item) -> None:
+    """Keep the coroutines that a failed test without calls never awaited."""
+    mock = current_mock_if_created()
+    if mock is None or mock.calls:
+        return
+    from llm_mock.plugin.unawaited import find_handled
+
+    item.config.stash[CURRENT_TEST].handled = find_handled(mock, item)
 
 
 @guard
@@ -316,7 +341,7 @@ def _add_sections(
         current = item.config.stash[CURRENT_TEST]
         calls = get_calls_of_test(item) or []
         is_of_run = mock is current.run.created_mock
-        section = CallSection(item, call, mock, calls, current.patches, is_of_run)
+        section = CallSection(item, call, mock, calls, current.patches, current.handled, is_of_run)
         sections["LLM calls"] = section.format()
     report.sections += [(title, text) for title, text in sections.items() if text]
 

@@ -46,11 +46,12 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
     if "api" not in last:
         return ""
     kind = configured if isinstance(configured, type) else type(configured)
-    raised = _get_qualified_name(error)
+    expected = kind.__name__ if kind.__module__ == "builtins" else _get_qualified_name(kind)
+    raised = _get_qualified_name(type(error))
     attempts = format_count(_count_attempts(calls), "attempt")
     return (
-        f"The {kind.__name__} of a reply{place} reaches an SDK as a failed request. The SDK raised "
-        f"{raised} after {attempts}, as in production: expect {raised} instead of {kind.__name__}."
+        f"The {expected} of a reply{place} reaches an SDK as a failed request. The SDK raised "
+        f"{raised} after {attempts}, as in production: expect {raised} instead of {expected}."
     )
 
 
@@ -61,10 +62,10 @@ def _explain_template_error(error: BaseException, place: str) -> str:
         error: the error of the test, which is of a library.
         place: the line of the reply, in brackets after a space, or nothing.
     """
-    raised = _get_qualified_name(error)
+    raised = _get_qualified_name(type(error))
     for link in linked_errors(error):
         if _get_package(link) in WRAPPED_SDKS and _get_package(link) != _get_package(error):
-            of_sdk = _get_qualified_name(link)
+            of_sdk = _get_qualified_name(type(link))
             expected = of_sdk if isinstance(error, type(link)) else type(error).__name__
             return (
                 f"The SDK raised {of_sdk} for the error of the reply{place}. The application's "
@@ -81,8 +82,8 @@ def _get_package(error: BaseException) -> str:
     return type(error).__module__.partition(".")[0]
 
 
-def _get_qualified_name(error: BaseException) -> str:
-    return f"{type(error).__module__}.{type(error).__qualname__}"
+def _get_qualified_name(kind: type[BaseException]) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def explain_retries(calls: Sequence[Call], error: BaseException | None) -> str:

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import linecache
 import re
 import sys
 import warnings
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Iterator, Sequence
+from types import CodeType, CoroutineType, FrameType
+
+import pytest
 
 from llm_mock.core.diagnostics import ExplainedMock, find_unused_replies
 from llm_mock.core.source_location import SourceLocation, format_origin
 from llm_mock.plugin.failures import list_frames
+from llm_mock.plugin.mock_messages import is_of_project
 from llm_mock.support.exceptions import get_exception_text
 
 NEVER_AWAITED = re.compile(r"coroutine '(.+)' was never awaited")
 """The beginning of Python's warning, which has the name only in its text."""
 NOT_SUPPORTED = "async def functions are not natively supported"
 """The beginning of pytest's message about a coroutine function that no plugin runs."""
+RUNS_COROUTINE = re.compile(r"\bawait |\brun(_until_complete)?\(")
+"""A line that runs a coroutine function, and so drops what this function returns."""
 _held: dict[int, str] = {}
 """The names of the coroutines that the frames of failed tests hold, by their ids."""
 
 
-def explain_unawaited(error: BaseException | None) -> str:
+def explain_unawaited(
+    error: BaseException | None, item: pytest.Item, handled: Sequence[FrameType]
+) -> str:
     """Return a line for each coroutine that was never awaited; empty without one.
 
     Args:
         error: the error of the test, whose frames may still hold coroutines.
+        item: the test.
+        handled: the frames of errors that the application handled, if they hold a coroutine.
     """
-    lines = [_format(name, location) for name, location in _find_dropped()]
-    if error is not None:
-        lines += _list_held(error)
+    dropped = list(_find_dropped())
+    lines = [_format(name, location, item) for name, location in dropped]
+    frames = [] if error is None else list_frames(error)
+    lines += _list_held(error, [(frame.tb_frame, frame.tb_lineno) for frame in frames], item)
+    lines += _list_held(None, [(frame, frame.f_lineno) for frame in handled], item)
     if get_exception_text(error).startswith(NOT_SUPPORTED) and "pytest_asyncio" in sys.modules:
         lines.append(
             "pytest-asyncio is installed and leaves this test alone: mark it with "
@@ -60,17 +72,19 @@ def warn_of_unawaited(mock: ExplainedMock) -> RuntimeWarning | None:
     )
 
 
-def _format(name: str, location: SourceLocation) -> str:
-    if "await " in linecache.getline(*location):
+def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
+    """Return a sentence about a coroutine, with the line where it was made or dropped."""
+    problem = f"The coroutine {name}() was never awaited, so its code did not run"
+    if not is_of_project(location[0], item):
+        return f"{problem}: write await before the call."
+    origin = format_origin(location)
+    if RUNS_COROUTINE.search(linecache.getline(*location)):
+        method = name.rpartition(".")[2]
         return (
-            f"The coroutine {name}() was never awaited, so its code did not run. This line awaits "
-            f"a function that returned it{format_origin(location)}: write await before the call in "
-            "that function."
+            f"{problem}. This line runs a function that returned it{origin}: write await before "
+            f"the call of {method}() in that function."
         )
-    return (
-        f"The coroutine {name}() was never awaited, so its code did not run: write await before "
-        f"the call{format_origin(location)}."
-    )
+    return f"{problem}: write await before the call{origin}."
 
 
 def _find_dropped() -> Iterator[tuple[str, SourceLocation]]:
@@ -86,12 +100,61 @@ def _find_dropped() -> Iterator[tuple[str, SourceLocation]]:
             yield match[1], (warning.filename, warning.lineno)
 
 
-def _list_held(error: BaseException) -> Iterator[str]:
-    """Yield a line for each coroutine that the frames of an error hold and that did not start."""
+def find_handled(mock: ExplainedMock, item: pytest.Item) -> list[FrameType]:
+    """Return the frames of the project that hold a coroutine which did not start.
+
+    The error that ended them was handled by the application. Its traceback keeps them until the
+    next garbage collection, which pytest often causes while it ignores all warnings.
+
+    Args:
+        mock: the mock of a failed test in which no model was called.
+        item: the test.
+
+    Returns:
+        The frames; none if the test left no reply unused.
+    """
+    if not find_unused_replies(mock, ()):
+        return []
+    running = _list_running_frames()
+    coroutines = [value for value in gc.get_objects() if inspect.iscoroutine(value)]
+    frames = []
+    for frame in gc.get_referrers(*filter(_is_created, coroutines)):
+        # Running frames hold what they may still await.
+        if inspect.isframe(frame) and frame not in running:
+            frames.append(frame)
+    return [frame for frame in frames if is_of_project(frame.f_code.co_filename, item)]
+
+
+def _list_running_frames() -> set[FrameType]:
+    """Return the frames of all threads."""
+    running: set[FrameType] = set()
+    for innermost in sys._current_frames().values():
+        frame: FrameType | None = innermost
+        while frame is not None:
+            running.add(frame)
+            frame = frame.f_back
+    return running
+
+
+def _is_created(coroutine: CoroutineType[object, object, object]) -> bool:
+    """Return whether a coroutine did not start."""
+    return inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
+
+
+def _list_held(
+    error: BaseException | None, frames: Sequence[tuple[FrameType, int]], item: pytest.Item
+) -> Iterator[str]:
+    """Yield a line for each coroutine that did not start and that some frames hold.
+
+    Args:
+        error: the error that ended the last frame, if there was one.
+        frames: the frames, each with its current line.
+        item: the test.
+    """
     seen: set[int] = set()
-    for frame in list_frames(error):
-        values = dict(frame.tb_frame.f_locals)
-        if frame.tb_next is None:
+    for frame, line in frames:
+        values = dict(frame.f_locals)
+        if frame is frames[-1][0]:
             # The object of an AttributeError.
             values[""] = getattr(error, "obj", None)
         for name, value in values.items():
@@ -99,16 +162,21 @@ def _list_held(error: BaseException) -> Iterator[str]:
             if not inspect.iscoroutine(value) or id(value) in seen:
                 continue
             seen.add(id(value))
-            if inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+            if _is_created(value):
                 _held[id(value)] = value.__qualname__
-                yield _format(value.__qualname__, _find_assignment(frame, name))
+                yield _format(value.__qualname__, _find_assignment(frame.f_code, line, name), item)
 
 
-def _find_assignment(traceback: TracebackType, name: str) -> SourceLocation:
-    """Return the last line before a failure that assigns a variable, or else the failed line."""
-    code = traceback.tb_frame.f_code
-    for number in range(traceback.tb_lineno, code.co_firstlineno, -1):
+def _find_assignment(code: CodeType, last_line: int, name: str) -> SourceLocation:
+    """Return the last line that assigns a variable, or else the last line that ran.
+
+    Args:
+        code: the code of a function.
+        last_line: its last line that ran.
+        name: the name of the variable; empty for a value without a name.
+    """
+    for number in range(last_line, code.co_firstlineno, -1):
         line = linecache.getline(code.co_filename, number)
         if name.isidentifier() and re.search(rf"\b{name} = ", line):
             return code.co_filename, number
-    return code.co_filename, traceback.tb_lineno
+    return code.co_filename, last_line

@@ -13,6 +13,9 @@ import pytest
 from llm_mock import Reply, ToolCall, UnexpectedCall
 
 CALL = ToolCall("weather", {"city": "Rome"})
+SCHEMA = {
+    "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]
+}
 STRICT = pytest.mark.llm_mock_strict("error")
 
 def weather(city: str) -> str:
@@ -21,15 +24,36 @@ def weather(city: str) -> str:
 def ask(*tools):
     return llm.get_model("gpt-4o").chain("Hi", tools=tools).text()
 
-def create():
+def create(**more):
     message = {"role": "user", "content": "Hi"}
     client = openai.OpenAI(max_retries=0)
-    return client.chat.completions.create(model="gpt-4o", messages=[message])
+    return client.chat.completions.create(model="gpt-4o", messages=[message], **more)
 
 def test_text_first(mock_llm_responses):
     mock_llm_responses.add("gpt-4o", "Sunny.")  # line
     mock_llm_responses.add("gpt-4o", CALL)
     ask(weather)
+
+def test_swapped(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", "Sunny.", {"city": "Rome"})  # line
+    llm.get_model("gpt-4o").prompt("Hi", schema=SCHEMA).text()
+
+def test_no_better_one(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", "Sunny.", {"town": "Rome"})  # line
+    llm.get_model("gpt-4o").prompt("Hi", schema=SCHEMA).text()
+
+def test_both_fit(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", {"city": "Bern"}, {"city": "Rome"})  # line
+    llm.get_model("gpt-4o").prompt("Hi", schema=SCHEMA).text()
+
+def test_wrong_on_purpose(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", Reply("S", invalid=True), {"city": "Rome"})  # line
+    llm.get_model("gpt-4o").prompt("Hi", schema=SCHEMA).text()
+
+def test_refused(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", "first", "second")
+    create()
+    create(temperature=9)
 
 def test_text_before_a_standing_call(mock_llm_responses):
     mock_llm_responses.add("gpt-4o", CALL)
@@ -106,12 +130,22 @@ ORDER = (
 )
 ANSWERED = "another reply answered the only call that matches it  (test_it.py:{})"
 EARLIER = "an earlier reply of this line answered the only call that matches it  (test_it.py:{})"
+SWAPPED = (
+    f"{EARLIER}. This reply fits the schema of that call, and its answer does not: check the order "
+    "of the replies"
+)
+REFUSED = "call 2 matches it, but was refused: see the error of the call"
 LATE = (
     "nearest call: 1, but it was made before the reply was configured: configure the reply before "
     "the call"
 )
 EXPECTED = {
     "test_text_first": [ORDER],
+    "test_swapped": [SWAPPED],
+    "test_no_better_one": [EARLIER],
+    "test_both_fit": [EARLIER],
+    "test_wrong_on_purpose": [EARLIER],
+    "test_refused": [REFUSED],
     "test_text_before_a_standing_call": [ORDER],
     "test_without_a_call": [],
     "test_without_tools": [ANSWERED],
@@ -140,7 +174,7 @@ def test_the_order_of_replies_is_explained(pytester: pytest.Pytester) -> None:
         # pytester leaves out the first line, which is empty.
         marked = [number for number, line in enumerate(lines[start:], start) if "  # " in line]
         notes = re.findall(
-            r"^    ((?:the text|nearest .*it was|[\w ]+ reply[\w ]* answered).*)$",
+            r"^    ((?:the text|nearest .*it was|call \d|[\w ]+ reply[\w ]* answered).*)$",
             text,
             re.MULTILINE,
         )

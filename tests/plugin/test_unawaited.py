@@ -44,9 +44,14 @@ NEVER = "was never awaited, so its code did not run: write await before the call
         (
             "import asyncio\n\n    async def check():\n        assert await outer() == 'Hi'\n\n"
             "    asyncio.run(check())",
-            "The coroutine app() was never awaited, so its code did not run. This line awaits a "
-            "function that returned it (test_it.py:21): write await before the call in that "
-            "function.",
+            "The coroutine app() was never awaited, so its code did not run. This line runs a "
+            "function that returned it (test_it.py:21): write await before the call of app() in "
+            "that function.",
+        ),
+        (
+            "import asyncio\n    assert asyncio.run(outer()) == 'Hi'",
+            "*app() was never awaited, so its code did not run. This line runs a function that "
+            "returned it (test_it.py:19): write await before the call of app() in that function.",
         ),
         ("assert app().text", f"The coroutine app() {NEVER} (test_it.py:18)."),
         ("app(); mock_llm_responses.assert_called_once()", f"*app() {NEVER} (test_it.py:18)."),
@@ -59,6 +64,7 @@ NEVER = "was never awaited, so its code did not run: write await before the call
         "held twice",
         "object",
         "returned",
+        "returned to the loop",
         "attribute",
         "dropped",
         "unused reply",
@@ -83,6 +89,40 @@ def test_each_coroutine_has_a_line(pytester: pytest.Pytester) -> None:
         f"The coroutine Client.ask() {NEVER} (test_it.py:18).",
         f"The coroutine app() {NEVER} (test_it.py:18).",
     ]
+
+
+HANDLED = """
+    def handle():
+        answer = app()
+        try:
+            answer.text
+        except AttributeError as error:
+            # A cycle, which only the garbage collector frees.
+            error.self = error
+
+    handle()
+    {statement}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        # pytest reads the source of the failed line, and ignores all warnings meanwhile.
+        ("import json; json.loads('no')", 1),
+        ("mock_llm_responses.remove = 1; mock_llm_responses.set('a', 'b'); assert False", 1),
+        ("import llm; llm.get_model('gpt-4o').prompt('Hi').text(); assert False", 0),
+    ],
+    ids=["within Python", "in the test", "a model was called"],
+)
+def test_a_coroutine_of_a_handled_error_is_named(
+    statement: str, number: int, pytester: pytest.Pytester
+) -> None:
+    tests = TESTS.format(statement="pass") + HANDLED.format(statement=statement)
+    pytester.makepyfile(test_it=tests)
+    result = pytester.runpytest_subprocess("-Wdefault")
+    assert result.parseoutcomes()["failed"] == 1
+    assert result.stdout.str().count(f"The coroutine app() {NEVER} (test_it.py:21).") == number
 
 
 @pytest.mark.parametrize(

@@ -322,6 +322,90 @@ def test_a_call_outside_of_a_test_is_not_told_of_the_fixture(
     assert ADVICE not in output
 
 
+@pytest.mark.parametrize(
+    ("code", "model", "is_told"),
+    [
+        ("answer = app.ask_llm()", "gpt-4o", True),
+        ("answer = ''", "gpt-4o", False),
+        ("answer = app.ask_llm()", "gpt-5", False),
+    ],
+    ids=["called", "not called", "another model called"],
+)
+def test_a_failing_test_names_the_call_that_was_made_before_it(
+    project: pytest.Pytester, code: str, model: str, is_told: bool
+) -> None:
+    project.makepyfile(
+        f"""
+        import app
+
+        {code}
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set({model!r}, "Hi")
+            assert answer == "Hi"
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    output = result.stdout.str()
+    told = "This call was made before the test, and got an answer by default:\n  gpt-4o  'Hello'\n"
+    assert (told + OUTSIDE in output) is is_told
+    heading = "No model was called in this test" if is_told else "No model was called"
+    assert f"\n{heading}, but replies were configured:\n" in output
+
+
+@pytest.mark.parametrize(
+    ("reply", "prompts", "is_retry"),
+    [
+        ("templates.rate_limit()", ["Hi"], True),
+        ("templates.rate_limit()", ["Hi", "Ho"], False),
+        ("'Hello'", ["Hi", "Hi"], False),
+    ],
+    ids=["the same request", "another request", "after an answer"],
+)
+def test_a_call_that_repeats_a_failed_one_is_called_a_retry(
+    pytester: pytest.Pytester, reply: str, prompts: list[str], is_retry: bool
+) -> None:
+    pytester.makepyfile(
+        f"""
+        from contextlib import suppress
+        import openai
+        from llm_mock import templates
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.add("gpt-5", {reply})
+            client = openai.OpenAI(max_retries={int(is_retry)})
+            for prompt in {prompts}:
+                with suppress(openai.RateLimitError):
+                    client.responses.create(model="gpt-5", input=prompt)
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    output = result.stdout.str()
+    retry = (
+        "The request is that of the failed call before it: most SDKs retry after an error. For an "
+        'error on every attempt, use set_error("gpt-5", …). To disable retries, configure the '
+        "client, such as with max_retries=0 in openai and anthropic."
+    )
+    assert (retry in output) is is_retry
+    assert ('Queue one more: mock_llm_responses.add("gpt-5", "…")' in output) is not is_retry
+
+
+def test_the_message_about_a_call_has_the_end_of_its_prompt(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import openai
+
+        def test_it():
+            openai.OpenAI().responses.create(model="gpt-5", input=200 * "a " + "At most 20 words.")
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["  gpt-5  'a a *a a At most 20 words.'"])
+
+
 def test_a_model_in_the_place_of_the_reply_is_recognised(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
