@@ -48,6 +48,15 @@ for module in ("xdist.workermanage", "llm_mock.agents.mcp_session", "llm_mock.sp
     with contextlib.suppress(ImportError):
         importlib.import_module(module)
 
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Return one more than the number of cores: most tests wait for processes that they start."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    return (os.cpu_count() or 1) + 1
+
+
 MOCKS_OF_OTHERS = ("pytest_httpx", "pytest_httpx2", "recording", "respx", "requests_mock")
 RUN_OPTIONS_OF_OTHERS = ("platformdirs", "repeat", "rerunfailures", "socket", "timeout")
 UNNEEDED_PLUGINS = (

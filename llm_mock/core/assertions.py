@@ -271,13 +271,17 @@ class CallAssertions:
         misses_of_calls = [list(expected.misses(call)) for call in self._calls]
         if [] in misses_of_calls:
             return
+        # Imported here, because only failures need it.
+        from llm_mock.core.assertion_hints import explain_misses
+
         fewest = min(map(len, misses_of_calls))
         near = [number for number, misses in enumerate(misses_of_calls) if len(misses) == fewest]
-        number = max(near, key=lambda number: expected.measure_similarity(self._calls[number]))
+        near.sort(key=lambda number: expected.measure_similarity(self._calls[number]), reverse=True)
+        number = near[0]
         message = (
             f"No call of {self._owner} matches: {expected}.\n"
             f"The nearest is call {number + 1}, but {' and '.join(misses_of_calls[number])}.\n"
-            f"{expected.explain_prompt(self._calls)}{format_call_history(self._calls)}"
+            f"{explain_misses(expected, self._calls, near)}{format_call_history(self._calls)}"
         )
         raise mark_shown(AssertionError(message), self._calls)
 
@@ -330,7 +334,16 @@ def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> 
     calls = mock_llm_calls.calls_of(model_name)
     if not any(text in call["prompt"] for call in calls):
         made = _format_calls(mock_llm_calls, model_name, calls)
-        raise mark_shown(AssertionError(f"No prompt contained {text!r}.\n{made}"), calls)
+        hint = _explain_case(text, calls)
+        raise mark_shown(AssertionError(f"No prompt contained {text!r}.{hint}\n{made}"), calls)
+
+
+def _explain_case(text: str, calls: Sequence[Call]) -> str:
+    """Return a sentence about a prompt that contains a text in another case, or nothing."""
+    for number, call in enumerate(calls, start=1):
+        if text.lower() in call["prompt"].lower():
+            return f" That of call {number} does, but upper and lower case differ."
+    return ""
 
 
 def _check_mock(mock: object) -> None:

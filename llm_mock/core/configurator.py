@@ -55,6 +55,21 @@ def check_name(name: str) -> str:
     return name
 
 
+def _check_is_no_sentence(name: str) -> None:
+    """Raise an InvalidReply for a sentence in the place of a model's name, which is the reply."""
+    __tracebackhide__ = True
+    text = name.strip()
+    # A path of a local model may have spaces, and a glob may end with `?`.
+    if " " not in text or "*" in text or "/" in text:
+        return
+    if not text.endswith((".", "!", "?", "…")):
+        return
+    shown = shorten(name)
+    raise InvalidReply(
+        f"{shown} is not the name of a model: the model comes first, as in set('gpt-4o', {shown})."
+    )
+
+
 class QueuedReplyDetails(ReplyConditions, total=False):
     """The further arguments of `ResponseConfigurator.add`."""
 
@@ -109,10 +124,11 @@ class ResponseConfigurator:
         """Return the model id of a name, and treat the model as known from now on.
 
         Raises:
-            InvalidReply: the name is not text, or blank.
+            InvalidReply: the name is not text, or blank, or a sentence.
         """
         __tracebackhide__ = True
         model_id = self.get_model_id(model)
+        _check_is_no_sentence(model)
         # A name that a test configures is no typing error, so it exists in every mode.
         self.replies.named.add(model_id)
         return model_id
@@ -260,9 +276,9 @@ class ResponseConfigurator:
         if exception is None:
             self.replies.errors.pop(model_id, None)
         else:
-            answer = exception if isinstance(exception, Reply) else Reply(error=exception)
             # A `Reply` without an error would never be raised.
-            to_exception(answer.error)
+            to_exception(exception.error if isinstance(exception, Reply) else exception)
+            answer = exception if isinstance(exception, Reply) else Reply(error=exception)
             self.replies.errors[model_id] = StandingReply(model_id, None, answer, find_caller())
         self._changed()
 
@@ -469,6 +485,8 @@ def _explain_likely_mistake(response: object) -> str:
             f"The reply {response!r} is a text, not an error. For the error, write "
             f"templates.{response}()."
         )
+    if isinstance(response, Reply):
+        return _explain_late_error(response)
     if isinstance(response, list) and {str, ToolCall} <= {*map(type, response)}:
         return (
             "A list with a text and a tool call is one reply, which has both. For one reply per "
@@ -480,6 +498,19 @@ def _explain_likely_mistake(response: object) -> str:
             f"{suggest_tool_call(response)}."
         )
     return ""
+
+
+def _explain_late_error(reply: Reply) -> str:
+    """Return a line about an error after more chunks than the text of a reply has, or nothing."""
+    count = reply.error_after
+    if count is None or count < 2 or reply.chunks is not None or not reply.content:
+        return ""
+    # This latency splits the text, and there may be one of the model, of which the line tells.
+    if reply.latency is not None and reply.latency.chunks_per_second is not None:
+        return ""
+    from llm_mock.core.reply_mistakes import explain_late_error
+
+    return explain_late_error(reply.content, count)
 
 
 def _is_like_tool_call(data: Mapping[str, object]) -> bool:

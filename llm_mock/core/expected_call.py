@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -23,7 +24,9 @@ from llm_mock.support.redaction import redact
 from llm_mock.support.text import (
     describe_respelt,
     described,
+    differs_in_case,
     find_nearest,
+    has_prefix,
     shorten,
     suggest_nearest,
     to_compact_json,
@@ -31,6 +34,7 @@ from llm_mock.support.text import (
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Absent
+    from llm_mock.support.json_types import JSONObject
 
 
 class CallConditions(TypedDict, total=False):
@@ -131,7 +135,7 @@ _TOKEN_COUNTS = ("input_tokens", "output_tokens")
 _MESSAGE_FIELDS = ("messages", "input", "contents")
 """The fields of the body that may hold the list of messages, depending on the API."""
 _SHOWN_DIFFERENCES = 3
-_RESULT_KEYS = ("name", "output", "is_error")
+RESULT_KEYS = ("name", "output", "is_error")
 _LIMITS_OF_CHAT = ("max_tokens", "max_completion_tokens")
 """The limits of tokens in Chat Completions, of which some models refuse one."""
 _OTHER_NAMES = {
@@ -179,7 +183,7 @@ class ExpectedCall:
                 "give it once. A model is given as model=."
             )
         prompt = second_prompt if prompt is None else prompt
-        self._matchers = Matchers(
+        self.matchers = Matchers(
             prompt,
             given.pop("system", None),
             given.pop("tools", None),
@@ -191,27 +195,53 @@ class ExpectedCall:
         self._schema = expect_schema(given.pop("schema", None))
         self._body = given.pop("body", None)
         self._parameters = {name: given.pop(name) for name in _PARAMETERS if name in given}
-        self._values = given
+        self.values = given
 
     def misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each condition that a call does not meet."""
-        expected_prompt = self._values.get("prompt_equals")
+        expected_prompt = self.values.get("prompt_equals")
         if expected_prompt is not None and expected_prompt != call.prompt:
-            yield f"the prompt is {shorten(call.prompt)}, not {_format(expected_prompt)}"
+            yield f"the prompt is {_format_difference(call.prompt, expected_prompt)}"
         if self._schema is not None and not asks_for_schema(call, self._schema):
             yield format_schema_miss(call, self._schema)
-        yield from self._matchers.misses(call)
+        yield from self.matchers.misses(call)
         yield from self._field_misses(call)
         if self._error is not None:
             yield from self._error_misses(call)
         yield from self._list_misses(call)
         yield from self._request_misses(call)
 
-    def measure_similarity(self, call: Call) -> float:
-        """Return the share of words that the texts of a call and the expected ones have alike."""
-        pairs = [(self._matchers.prompt, call.prompt)]
-        pairs.append((self._values.get("prompt_equals"), call.prompt))
-        pairs += [(self._values.get(name), getattr(call, name)) for name in _LISTS]
+    def without_inputs(self) -> ExpectedCall:
+        """Return the same conditions without those of the prompt and of the tool results."""
+        others = copy.copy(self)
+        others.matchers = copy.copy(self.matchers)
+        others.matchers.prompt = None
+        others.values = dict(self.values)
+        others.values.pop("prompt_equals", None)
+        others.values.pop("tool_results", None)
+        return others
+
+    def fits_prompt(self, text: str) -> bool:
+        """Return whether a text meets the conditions of the prompt."""
+        whole = self.values.get("prompt_equals")
+        if whole is not None and whole != text:
+            return False
+        return self.matchers.prompt is None or matches_text(self.matchers.prompt, text)
+
+    def measure_similarity(self, call: Call) -> tuple[bool, float]:
+        """Return how near the texts of a call are to the expected ones, for a comparison.
+
+        Returns:
+            Whether the prompt contains the expected text in upper or lower case, and the share of
+            words that all texts have alike.
+        """
+        pairs = [(self.matchers.prompt, call.prompt)]
+        pairs.append((self.values.get("prompt_equals"), call.prompt))
+        contains_prompt = False
+        for expected, prompt in pairs:
+            if _contains_in_any_case(prompt, expected):
+                contains_prompt = True
+        pairs += [(self.values.get(name), getattr(call, name)) for name in _LISTS]
         expected_words: set[str] = set()
         words: set[str] = set()
         for expected, actual in pairs:
@@ -219,24 +249,15 @@ class ExpectedCall:
             if isinstance(expected, (str, list, tuple)):
                 expected_words |= _split_words(expected)
                 words |= _split_words(actual)
-        return len(expected_words & words) / max(len(expected_words | words), 1)
+        share = len(expected_words & words) / max(len(expected_words | words), 1)
+        return contains_prompt, share
 
     def explain_respelt_model(self, calls: Sequence[Call]) -> str:
         """Return a sentence if the name of the model is another spelling of a called one's."""
-        name = self._values.get("model")
+        name = self.values.get("model")
         if not isinstance(name, str):
             return ""
         return describe_respelt(name, [call.model for call in calls])
-
-    def explain_prompt(self, calls: Iterable[Call]) -> str:
-        """Return a line if the text for the prompt is the name of a model; or nothing."""
-        text = self._matchers.prompt
-        if not isinstance(text, str):
-            return ""
-        for call in calls:
-            if text == call.model:
-                return f"The first argument is a text of the prompt; write model={text!r}.\n"
-        return ""
 
     def _field_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each input that is not absent and each single value that differs."""
@@ -248,18 +269,19 @@ class ExpectedCall:
             value = find_option(call, name)
             if value is not ABSENT:
                 yield f"the option {name} is {_format(value)}, but it must be absent"
-        values = self._values
+        values = self.values
         for name in ("model", "stream", "response", "test"):
             actual = getattr(call, name)
             if name in values and actual != values[name]:
-                yield f"the {name} is {_format(actual)}, not {_format(values[name])}"
+                note = _explain_prefix(values[name], actual) if name == "model" else ""
+                yield f"the {name} is {_format_difference(actual, values[name])}{note}"
 
     def _list_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase if the messages, the tool results or the token counts differ."""
-        values = self._values
+        values = self.values
         if "messages" in values:
             yield from _shorten_differences(_find_message_misses(call, values["messages"]))
-        if "tool_results" in values and not _are_results(call, values["tool_results"]):
+        if "tool_results" in values and not are_results(call.tool_results, values["tool_results"]):
             expected = _format(values["tool_results"])
             hint = _explain_result_keys(values["tool_results"])
             yield f"the tool results are {_format(call.tool_results)}, not {expected}{hint}"
@@ -291,22 +313,37 @@ class ExpectedCall:
         parts = []
         if self._schema:
             parts.append(f"schema {format_schema(self._schema)}")
-        parts += [f"{name} {_format(value)}" for name, value in self._values.items()]
+        parts += [f"{name} {_format(value)}" for name, value in self.values.items()]
         if self._error is not None:
             parts.append(f"error {_format(self._error)}")
         parts += [f"{name} {_format(value)}" for name, value in self._parameters.items()]
         if self._body is not None:
             parts.append(f"body {_format(self._body)}")
-        if self._matchers:
-            parts.append(str(self._matchers))
+        if self.matchers:
+            parts.append(str(self.matchers))
         absent = chain(self._absent_inputs, self._absent_options)
         parts += [f"{name} absent" for name in absent]
         return ", ".join(parts) or "no condition"
 
 
+def _contains_in_any_case(text: str, expected: object) -> bool:
+    """Return whether a text contains another one in upper or lower case."""
+    # Patterns and functions have no text to compare.
+    if not isinstance(expected, str):
+        return False
+    return expected.lower() in text.lower()
+
+
 def _split_words(value: object) -> set[str]:
-    """Return the words of a text, or of all texts in a list."""
-    return set(re.findall(r"\w+", to_compact_json(value)))
+    """Return the words of a text, or of all texts in a list, in lower case."""
+    return set(re.findall(r"\w+", to_compact_json(value).lower()))
+
+
+def _explain_prefix(expected: object, model: str) -> str:
+    """Return in brackets that the name of a model has no prefix, or nothing."""
+    if isinstance(expected, str) and has_prefix(expected, model):
+        return " (leave out the prefix, which the request does not have)"
+    return ""
 
 
 def _take_absent_inputs(given: dict[str, Any]) -> list[str]:
@@ -512,7 +549,18 @@ def _format_miss(name: str, actual: Any, expected: Any) -> str:
         return f"{name} is {_format(actual)}, but it must be absent"
     if actual is ABSENT:
         return f"{name} was not sent, expected {_format(expected)}"
-    return f"{name} is {_format(actual)}, not {_format(expected)}"
+    return f"{name} is {_format_difference(actual, expected)}"
+
+
+def _format_difference(actual: object, expected: object) -> str:
+    """Return two values that should be equal, and in brackets if only the case of letters differs.
+
+    Long texts that differ only there may look alike.
+    """
+    difference = f"{_format(actual)}, not {_format(expected)}"
+    if differs_in_case(actual, expected):
+        difference += " (upper and lower case differ)"
+    return difference
 
 
 def _find_message_misses(call: Call, expected: Any) -> list[str]:
@@ -562,9 +610,8 @@ def _shorten_differences(misses: Sequence[str]) -> list[str]:
     return shown
 
 
-def _are_results(call: Call, expected: Any) -> bool:
+def are_results(results: Sequence[JSONObject], expected: Any) -> bool:
     """Return whether all tool results of a call match, in order."""
-    results = call.tool_results
     if not _is_list(expected):
         return bool(results == expected)
     if len(results) != len(expected):
@@ -574,13 +621,13 @@ def _are_results(call: Call, expected: Any) -> bool:
 
 def _explain_result_keys(expected: Iterable[object]) -> str:
     """Return a remark about a key that no tool result has; empty without one."""
-    known = ", ".join(_RESULT_KEYS)
+    known = ", ".join(RESULT_KEYS)
     for result in expected:
         # A mapping of other keys may be the output itself.
-        if not isinstance(result, Mapping) or {*result}.isdisjoint(_RESULT_KEYS):
+        if not isinstance(result, Mapping) or {*result}.isdisjoint(RESULT_KEYS):
             continue
         for key in result:
-            if key not in _RESULT_KEYS:
+            if key not in RESULT_KEYS:
                 return f" (a tool result has no key {key!r}, but {known})"
     return ""
 

@@ -18,7 +18,7 @@ from llm_mock.core.diagnostics import (
     explain_unused,
 )
 from llm_mock.core.history import History
-from llm_mock.core.model_names import matches_name
+from llm_mock.core.model_names import is_glob, matches_name
 from llm_mock.core.records import format_call, format_call_history, mark_shown
 from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply, ReplyFunction, to_exception
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
@@ -26,6 +26,7 @@ from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
 from llm_mock.core.source_location import (
     SourceLocation,
+    find_caller,
     find_project_lines,
     format_origin,
     warn_caller,
@@ -44,7 +45,14 @@ from llm_mock.errors import (
 from llm_mock.support.locks import Lock
 from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import CERTAIN, describe_respelt, find_nearest, join_names, shorten
+from llm_mock.support.text import (
+    describe_respelt,
+    differs_in_case,
+    find_nearest_text,
+    find_with_other_prefix,
+    join_names,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -185,7 +193,7 @@ class Mock:
             name: id or alias.
 
         Raises:
-            InvalidMock: the name is that of a called model in another spelling.
+            InvalidMock: the name is that of a called model in another spelling, or a pattern.
         """
         __tracebackhide__ = True
         check_name(name)
@@ -193,10 +201,26 @@ class Mock:
         if self.folder is None and self.history.is_empty:
             return []
         calls = self.calls_of_id(self.configurator.get_model_id(name))
-        respelt = "" if calls else self.explain_respelt_model(name)
+        if not calls:
+            self._explain_no_calls(name)
+        return calls
+
+    def _explain_no_calls(self, name: str) -> None:
+        """Raise an InvalidMock if a name cannot be meant; let a failing test explain a prefix."""
+        __tracebackhide__ = True
+        respelt = self.explain_respelt_model(name)
+        if is_glob(name):
+            respelt = "a pattern is not supported. Give the name of one model, or filter .calls."
         if respelt:
             raise InvalidMock(f"calls_of({name!r}): {respelt}")
-        return calls
+        other = find_with_other_prefix(name, [call["model_id"] for call in self.calls])
+        if other is not None:
+            origin = format_origin(find_caller())
+            # Not an error: with a prefix it may be another model, which is not called.
+            self.configurator.replies.add_hint(
+                f"No call of {name!r} was found{origin}, but calls of {other!r} were made. If you "
+                f"mean these, write {other!r}."
+            )
 
     def explain_respelt_model(self, name: str) -> str:
         """Return a sentence about a called model that a name differs from only in its spelling.
@@ -483,14 +507,15 @@ class Mock:
         embeddings = dict(self.configurator.replies.embeddings)
         texts = [text for text in embeddings if isinstance(text, str)]
         # The text itself may have a vector of another model.
-        nearest = find_nearest(item, texts, CERTAIN)
+        nearest = item if item in embeddings else find_nearest_text(item, texts)
         if nearest is None:
             return ""
         name, vector = next(iter(embeddings[nearest].items()))
         origin = format_origin(vector.place)
         if nearest == item:
             return f". Its vector is configured for {name!r}{origin}."
-        return f"; did you mean {shorten(nearest)}{origin}?"
+        note = " Upper and lower case differ." if differs_in_case(item, nearest) else ""
+        return f"; did you mean {shorten(nearest)}{origin}?{note}"
 
     def _list_texts(self) -> str:
         """Return the first texts with a vector, as the end of a sentence; empty without any."""

@@ -44,9 +44,23 @@ TEMPLATES_BY_STATUS = {
 """The functions of `llm_mock.templates` by the status of their errors, or a near one."""
 
 
-def suggest_template(error: type[BaseException]) -> str:
-    """Return a part of a message that suggests a template for an exception of an SDK."""
+def find_template(error: object) -> str | None:
+    """Return the name of the template that returns a reply with an error; None without one."""
+    kind = error.kind if isinstance(error, ProviderError) else None
+    name = "authentication" if kind == "invalid_key" else kind
+    return name if name in TEMPLATES.values() else None
+
+
+def suggest_template(error: type[BaseException], place: str = "") -> str:
+    """Return a part of a message that suggests a template for an exception of an SDK.
+
+    Args:
+        error: the class of the exception.
+        place: what the template replaces, with a space, or nothing.
+    """
     name = next(
         (TEMPLATES[base.__name__] for base in error.__mro__ if base.__name__ in TEMPLATES), None
     )
-    return "" if name is None else f"templates.{name}(), which raises the SDK's own error, or "
+    return (
+        "" if name is None else f"templates.{name}(){place}, which raises the SDK's own error, or "
+    )

@@ -98,6 +98,8 @@ USAGE_SYNONYMS = {
     "completion_tokens": "output_tokens",
 }
 """The names of Chat Completions, whole and without the last word."""
+IN_PLACE_OF_REPLY = " in place of Reply(…)"
+"""The place of a template, which is a whole reply, in messages about `error=`."""
 NO_DETAILS = ((), None, (), None, None)
 """The arguments `attachments`, `logprobs`, `citations`, `service_tier` and `headers` of most
 replies."""
@@ -594,8 +596,12 @@ ReplyOrFunction = Reply | ReplyFunction
 """A configured reply, which may depend on the call."""
 
 
-def to_exception(error: object) -> BaseException:
+def to_exception(error: object, place: str = "") -> BaseException:
     """Return an exception instance as it is, or a new instance of an exception class.
+
+    Args:
+        error: the exception.
+        place: where a template may be given instead, with a space, for messages.
 
     Raises:
         InvalidReply: it is neither, or the class cannot be instantiated without arguments.
@@ -609,20 +615,43 @@ def to_exception(error: object) -> BaseException:
             "with an error, such as templates.rate_limit() of llm_mock. For an answer, use set()."
         )
     if not (isinstance(error, type) and issubclass(error, BaseException)):
-        _check_is_no_template(error)
-        _check_is_no_status(error)
-        raise InvalidReply(
-            f"This is not an exception: {described(error)}. Give an instance or a class, such as "
-            'ConnectionError("no route to host"), or an error of the SDK, such as '
-            "templates.rate_limit() of llm_mock. For an answer about an error, use set()."
-        )
+        _check_is_no_template(error, place)
+        _check_is_no_status(error, place)
+        raise _make_exception_error(error, place)
     try:
         return error()
     except Exception as problem:
         raise InvalidReply(
             f"{error.__qualname__} cannot be raised without arguments ({problem}). Give "
-            f"{suggest_template(error)}an instance of it."
+            f"{suggest_template(error, place)}an instance of it."
         ) from None
+
+
+def _make_exception_error(value: object, place: str) -> InvalidReply:
+    """Return the error for a value that is no exception; `place` as for `to_exception`."""
+    example = 'ConnectionError("no route to host")'
+    if isinstance(value, Reply):
+        return InvalidReply(
+            f"This is not an exception, but a whole Reply. Give an exception, such as {example}. "
+            'For the error of a Reply in every call, write set_error("*", reply).'
+        )
+    advice = "" if place else " For an answer about an error, use set()."
+    is_function = callable(value) and not isinstance(value, type)
+    if is_function or _explain_called_function(value):
+        advice = " For a function that returns an exception, write set(model, function)."
+    return InvalidReply(
+        f"This is not an exception: {described(value)}. Give an instance or a class, such as "
+        f"{example}, or an error of the SDK, such as templates.rate_limit() of llm_mock{place}."
+        f"{advice}"
+    )
+
+
+def _explain_called_function(value: object, place: str = "") -> str:
+    """Return what to write for a coroutine or generator; empty for other values."""
+    # Imported late, because few tests make such a mistake.
+    from llm_mock.core.reply_mistakes import explain_called_function
+
+    return explain_called_function(value, place)
 
 
 def to_reply(value: object) -> ReplyOrFunction:
@@ -646,6 +675,8 @@ def to_reply(value: object) -> ReplyOrFunction:
         _check_is_no_completion(value)
         return Reply(parts=value) if _is_list_of_parts(value) else Reply(data=value)
     if _is_exception(value):
+        # Before the reply refuses it, because here a template may be given instead.
+        to_exception(value)
         return Reply(error=cast("BaseException", value))
     if callable(value) and not isinstance(value, type):
         _check_is_no_template(value)
@@ -658,6 +689,9 @@ def to_reply(value: object) -> ReplyOrFunction:
 
 
 def _make_reply_error(value: object) -> InvalidReply:
+    called = _explain_called_function(value)
+    if called:
+        return InvalidReply(f"This is not a reply: {described(value)}. {called}")
     advice = ""
     if isinstance(value, type):
         advice = f" Give an instance: {value.__name__}(…)."
@@ -699,26 +733,27 @@ def _is_completion(value: Mapping[str, object]) -> bool:
     return value.get("object") == "response" and isinstance(value.get("output"), list)
 
 
-def _check_is_no_template(function: object) -> None:
+def _check_is_no_template(function: object, place: str = "") -> None:
     """Raise an InvalidReply for a function of `llm_mock.templates`, or the name of one."""
     __tracebackhide__ = True
     # A template that was called may be a function too, an object of its own class.
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
         name = function.__name__
-        raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}().")
+        raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}(){place}.")
     if function in TEMPLATES.values():
         raise InvalidReply(
-            f"{function!r} is a text, not an exception. Write templates.{function}() of llm_mock."
+            f"{function!r} is a text, not an exception. Write templates.{function}() of "
+            f"llm_mock{place}."
         )
 
 
-def _check_is_no_status(value: object) -> None:
+def _check_is_no_status(value: object, place: str = "") -> None:
     """Raise an InvalidReply for the status of an error."""
     __tracebackhide__ = True
     if not isinstance(value, int) or not 400 <= value < 600:
         return
     name = TEMPLATES_BY_STATUS.get(value)
-    template = "" if name is None else f"templates.{name}() of llm_mock, or "
+    template = "" if name is None else f"templates.{name}() of llm_mock{place}, or "
     raise InvalidReply(
         f"{value} is a status, not an exception. Give {template}an exception of the SDK with its "
         "response. For another body with this status, write "
@@ -788,10 +823,18 @@ def _check_content(text: object, data: object, chunks: object) -> None:
         advice = " The chunks together are the text: remove the text." if has_chunks else ""
         raise InvalidReply(f"A Reply has one content, but {names} were given.{advice}")
     if has_text and not isinstance(text, str):
-        advice = "Reply(text) takes a str; a structured reply is Reply(data=…)."
-        if isinstance(text, Reply):
-            advice = "It is already a Reply: pass it without Reply()."
+        advice = _explain_wrong_text(text)
         raise InvalidReply(f"This is not text: {described(text)}. {advice}")
+
+
+def _explain_wrong_text(value: object) -> str:
+    """Return what to write for the text of a reply that is not a str."""
+    if isinstance(value, Reply):
+        return "It is already a Reply: pass it without Reply()."
+    if callable(value) and not isinstance(value, type):
+        return "A function that returns the reply is passed without Reply()."
+    called = _explain_called_function(value, IN_PLACE_OF_REPLY)
+    return called or "Reply(text) takes a str; a structured reply is Reply(data=…)."
 
 
 def _check_single_content(
@@ -833,25 +876,42 @@ def _check_error(
     """Raise an InvalidReply for an error that cannot be raised, or that hides the content."""
     __tracebackhide__ = True
     has_content = any(contents) or data is not UNSET
+    text, chunks, _ = contents
+    if isinstance(error, Reply):
+        from llm_mock.core.reply_mistakes import explain_reply_as_error
+
+        raise InvalidReply(explain_reply_as_error(error.error, text, chunks, error_after))
     if error is not None:
-        to_exception(error)
+        to_exception(error, IN_PLACE_OF_REPLY)
         if has_content and error_after is None:
             raise InvalidReply(
                 "This Reply has a content and an error, so the content is never sent. To send the "
                 "beginning of a stream, give error_after, the number of chunks before the error. "
                 "Otherwise, remove the content or the error."
             )
-    _, chunks, _ = contents
-    if isinstance(chunks, Sequence) and is_whole(error_after, len(chunks) + 1):
-        raise InvalidReply(
-            f"error_after={error_after} counts the chunks before the error, but there are "
-            f"{len(chunks)}. Give at most {len(chunks)}."
-        )
+    _check_chunk_count(error_after, chunks, text if data is UNSET else to_json_text(data))
     if error_after is not None and (error is None or not is_whole(error_after)):
         raise InvalidReply(
             f"error_after={error_after!r} counts the chunks before error: give an error too, "
             "and a number from 0."
         )
+
+
+def _check_chunk_count(error_after: object, chunks: object, text: object) -> None:
+    """Raise an InvalidReply for an error after more chunks than there can be."""
+    __tracebackhide__ = True
+    if isinstance(chunks, Sequence) and is_whole(error_after, len(chunks) + 1):
+        raise InvalidReply(
+            f"error_after={error_after} counts the chunks before the error, but there are "
+            f"{len(chunks)}. Give at most {len(chunks)}."
+        )
+    if not isinstance(text, str) or not text:
+        return
+    # A latency splits a text into pieces of one token.
+    if isinstance(error_after, int) and is_whole(error_after, estimate_tokens(len(text)) + 1):
+        from llm_mock.core.reply_mistakes import explain_late_error
+
+        raise InvalidReply(explain_late_error(text, error_after))
 
 
 def _check_latency(latency: object) -> Latency:

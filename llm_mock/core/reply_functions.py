@@ -229,7 +229,10 @@ def _check_result(function: ReplyFunction, result: object) -> Reply:
     except InvalidReply:
         answer = None
     if not isinstance(answer, Reply):
-        hint = " Is a return statement missing?" if result is None else ""
+        # Imported late, because few reply functions have such a bug.
+        from llm_mock.core.reply_mistakes import explain_wrong_result
+
+        hint = explain_wrong_result(result)
         raise InvalidReply(
             f"The reply function {to_compact_json(function)}{_describe_origin(function)} returned "
             f"something that is not a reply: {described(result)}.{hint} It may return a str, a "

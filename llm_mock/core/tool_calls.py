@@ -96,9 +96,13 @@ def _read_arguments(name: str, arguments: JSONObject | str | None) -> JSONObject
     except json.JSONDecodeError:
         parsed = None
     if not isinstance(parsed, dict):
+        value = arguments if parsed is None else parsed
+        fix = _suggest_arguments(name, value)
+        if arguments.lstrip().startswith("{"):
+            fix = "Correct the JSON, or give a dict instead of text."
         raise InvalidReply(
             f"The arguments of the tool call {name!r} are not a JSON object: {shorten(arguments)}. "
-            "Correct them, or use BrokenToolCall to simulate a wrong tool call on purpose."
+            f"{fix} To simulate a wrong tool call on purpose, use BrokenToolCall."
         )
     return parsed
 
@@ -109,9 +113,28 @@ def _check_arguments(name: str, arguments: object) -> None:
     if not isinstance(arguments, dict):
         raise InvalidReply(
             f"The arguments of the tool call {name!r} must be a dict, but got "
-            f"{described(arguments)}. Write the name of each argument and its value, as in "
-            'ToolCall("weather", {"city": "Rome"}).'
+            f"{described(arguments)}. {_suggest_arguments(name, arguments)}"
         )
+
+
+def _suggest_arguments(name: str, value: object) -> str:
+    """Return how to write the arguments of a tool call that were given as a single value."""
+    tool = shorten_name(repr(name))
+    if hasattr(value, "model_dump") and not isinstance(value, type):
+        dumped = 'arguments.model_dump(mode="json")'
+        return f"Give its fields as a dict, as in ToolCall({tool}, {dumped})."
+    if isinstance(value, str) and value.strip() in ("", "null"):
+        return f"Without arguments, write ToolCall({tool})."
+    # A list may be the value of one argument, or those of several.
+    shown = "…"
+    if isinstance(value, str):
+        shown = shorten(value)
+    elif isinstance(value, (int, float)):
+        shown = described(value)
+    return (
+        f"Give a dict of parameter and value, as in ToolCall({tool}, {{'name of the parameter': "
+        f"{shown}}})."
+    )
 
 
 def is_tool_call(value: object) -> bool:

@@ -44,6 +44,10 @@ class UncalledAssertion:
         _uncalled.pop(id(self), None)
         return self._function(self._mock, *args, **kwargs)
 
+    def __repr__(self) -> str:
+        # pytest shows it for `assert mock.assert_called_once()`, which fails although it holds.
+        return f"<{self._function.__name__}, which returns None: remove the assert before it>"
+
     def __getattr__(self, name: str) -> object:
         """Return an attribute of the method, such as its name."""
         # A copy looks for its attributes before it has any.

@@ -100,8 +100,17 @@ SIGNATURES = {
 }
 
 
-REPLY_WORDS = frozenset(("answer", "error", "replies", "reply", "response", "responses", "returns"))
-"""The words of markers that newcomers guess."""
+BARE_NAMES = (PREFIX, f"{PREFIX}s", f"{PREFIX}ed")
+"""The names of markers that say nothing but the name of this plugin."""
+REPLY_WORDS = frozenset(
+    (
+        *("add", "answer", "answers", "error", "errors", "replies", "reply", "response"),
+        *("responses", "return", "returns", "script", "set", "text"),
+    )
+)
+"""The words of markers, and of their parameters, that newcomers guess."""
+PARAMETER_SYNONYMS = {"mode": "record", "pass_rate": "threshold"}
+"""The names that newcomers guess for a parameter, and that are not near it."""
 OWN_NAMES = [name for name in SIGNATURES if name.startswith(PREFIX)]
 """The names that no other plugin has."""
 
@@ -119,18 +128,52 @@ def _find_problems(markers: Iterable[pytest.Mark], config: pytest.Config) -> Ite
                 _check_arguments(mark, signature)
                 signature.check(mark)
             except LLMMockError as error:
-                yield f"{_format_mark(mark)}: {error} Write @pytest.mark.{signature.example}"
+                example = _correct_mark(mark, signature) or _format_example(mark, signature)
+                yield f"{_format_mark(mark)}: {error} Write {example}"
         elif mark.name.startswith("llm") and _is_misspelt(mark.name, config):
-            yield f"Unknown marker {mark.name}{_suggest_marker(mark.name)}"
+            yield f"Unknown marker {mark.name}{_suggest_marker(mark)}"
 
 
-def _suggest_marker(name: str) -> str:
+def _suggest_marker(mark: pytest.Mark) -> str:
     """Return the end of a message about an unknown marker."""
-    from llm_mock.support.text import suggest_name
+    from llm_mock.plugin.misspelt_names import FIXTURES
+    from llm_mock.support.text import join_names, suggest_name, suggest_nearest
 
-    if not REPLY_WORDS.isdisjoint(name.split("_")):
-        return ". No marker sets replies: write mock_llm_responses.set(model, reply)."
-    return suggest_name(name, OWN_NAMES)
+    name = mark.name
+    if name in FIXTURES:
+        return (
+            ". It is a fixture: add it to the parameters of the test, or write "
+            f"@pytest.mark.usefixtures({name!r})."
+        )
+    if name in BARE_NAMES or not REPLY_WORDS.isdisjoint(name.split("_")):
+        return (
+            ". No marker configures a reply: request the fixture mock_llm_responses and write "
+            f"mock_llm_responses.set({_format_reply_arguments(mark)}). Markers: "
+            f"{join_names([*SIGNATURES])}."
+        )
+    prefix = f"{PREFIX}_"
+    if not name.startswith(prefix):
+        return suggest_name(name, OWN_NAMES)
+    # Only the ends are compared, because the same beginning would make all names similar.
+    ends = [own.removeprefix(prefix) for own in OWN_NAMES]
+    nearest = suggest_nearest(name.removeprefix(prefix), ends)
+    return nearest.replace(" '", f" '{prefix}") or f"; known are {join_names(OWN_NAMES)}"
+
+
+def _format_reply_arguments(mark: pytest.Mark) -> str:
+    """Return the model and the reply that a marker gives, as code, or both names."""
+    from llm_mock.support.text import shorten_name
+
+    values = [*mark.args]
+    if "model" in mark.kwargs:
+        values.insert(0, mark.kwargs["model"])
+    for name, value in mark.kwargs.items():
+        if name in REPLY_WORDS:
+            values.append(value)
+    # Of fewer or more, it is not known which is the reply.
+    if len(values) != 2 or not isinstance(values[0], str):
+        return "model, reply"
+    return ", ".join(shorten_name(repr(value)) for value in values)
 
 
 def _is_misspelt(name: str, config: pytest.Config) -> bool:
@@ -154,9 +197,8 @@ def _check_arguments(mark: pytest.Mark, signature: _Signature) -> None:
     """Raise an error for arguments that the marker does not have."""
     for name in mark.kwargs:
         if name not in signature.names:
-            from llm_mock.support.text import suggest_nearest
-
-            suggestion = suggest_nearest(name, signature.names) or "."
+            meant = _find_parameter(name, signature)
+            suggestion = "." if meant is None else f"; did you mean {meant!r}?"
             raise LLMMockError(f"It has no parameter {name}{suggestion}")
     if len(mark.args) > signature.positional:
         if not signature.names:
@@ -166,6 +208,56 @@ def _check_arguments(mark: pytest.Mark, signature: _Signature) -> None:
     # The only marker with more positional arguments takes any number of names.
     if mark.args and signature.positional == 1 and signature.names[0] in mark.kwargs:
         raise LLMMockError(f"It got {signature.names[0]} twice.")
+
+
+def _find_parameter(name: str, signature: _Signature) -> str | None:
+    """Return the parameter of a marker that is meant by another name; None if it is unknown."""
+    from llm_mock.support.text import find_nearest
+
+    synonym = PARAMETER_SYNONYMS.get(name)
+    return synonym if synonym in signature.names else find_nearest(name, signature.names)
+
+
+def _correct_mark(mark: pytest.Mark, signature: _Signature) -> str | None:
+    """Return an invalid marker with its own values under the right names; None if unknown."""
+    names = signature.names
+    arguments = {}
+    for name, value in mark.kwargs.items():
+        meant = name if name in names else _find_parameter(name, signature)
+        arguments[meant or name] = value
+    positional = mark.args
+    # Of most markers only the first value may be given by its position, and wins.
+    if signature.positional == 1 and 0 < len(positional) <= len(names):
+        arguments.pop(names[0], None)
+        arguments.update(zip(names[1:], positional[1:], strict=False))
+        positional = positional[:1]
+    corrected = getattr(pytest.mark, mark.name).with_args(*positional, **arguments).mark
+    return _format_mark(corrected) if _is_valid(corrected, signature) else None
+
+
+def _format_example(mark: pytest.Mark, signature: _Signature) -> str:
+    """Return the example of a marker, with the name that the marker gives its cassette."""
+    from llm_mock.support.text import shorten_name
+
+    example = signature.example
+    name = mark.args[0] if mark.args else mark.kwargs.get("name")
+    if isinstance(name, str):
+        # Only the example of the cassette has this name.
+        example = example.replace(repr("greeting"), shorten_name(repr(name)))
+    return f"@pytest.mark.{example}"
+
+
+def _is_valid(mark: pytest.Mark, signature: _Signature) -> bool:
+    """Return whether a marker has the right arguments."""
+    # Its mode is checked elsewhere, because the command line may override it.
+    from llm_mock.cassettes import RECORD_MODES
+
+    try:
+        _check_arguments(mark, signature)
+        signature.check(mark)
+    except LLMMockError:
+        return False
+    return mark.kwargs.get("record") in (None, *RECORD_MODES)
 
 
 def _format_mark(mark: pytest.Mark) -> str:

@@ -301,6 +301,17 @@ def find_nearest(unknown: str, known: Iterable[str], cutoff: float = 0.6) -> str
     return near[0] if near else None
 
 
+def find_nearest_text(text: str, known: Sequence[str]) -> str | None:
+    """Return the text that surely was meant; None if there is none.
+
+    One that differs only in upper and lower case is the nearest, however many letters do.
+    """
+    for other in known:
+        if differs_in_case(text, other):
+            return other
+    return find_nearest(text, known, CERTAIN)
+
+
 def suggest_nearest(unknown: str, known: Iterable[str]) -> str:
     """Return the end of a message that suggests the nearest name, or an empty text."""
     nearest = find_nearest(unknown, known)
@@ -320,6 +331,30 @@ def describe_respelt(name: str, called: Sequence[str]) -> str:
         if _get_letters(other) in spellings:
             return f"There is no call of {name!r}, but of {other!r}: write {other!r}."
     return ""
+
+
+def find_with_other_prefix(name: str, called: Iterable[str]) -> str | None:
+    """Return a called model whose name is a name with or without a prefix; None if there is none.
+
+    Example:
+        `gpt-5` for `openai/gpt-5`, which may also be another model.
+    """
+    for other in called:
+        if has_prefix(name, other) or has_prefix(other, name):
+            return other
+    return None
+
+
+def has_prefix(name: str, model: str) -> bool:
+    """Return whether a name is that of a model after a prefix, such as `openai/gpt-5`."""
+    return name.endswith((f"/{model}", f":{model}"))
+
+
+def differs_in_case(text: object, other: object) -> bool:
+    """Return whether two texts differ, but only in upper and lower case."""
+    if not isinstance(text, str) or not isinstance(other, str):
+        return False
+    return text != other and text.lower() == other.lower()
 
 
 def _get_letters(name: str) -> str:

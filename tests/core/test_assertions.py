@@ -10,7 +10,14 @@ import llm
 import pytest
 from pydantic import BaseModel
 
-from llm_mock import InvalidReply, LLMMock, MockLLMModel, create_mock_get_model
+from llm_mock import (
+    InvalidReply,
+    LLMMock,
+    MockLLMModel,
+    ToolCall,
+    assert_prompt_contains,
+    create_mock_get_model,
+)
 from llm_mock.errors import InvalidMock
 
 
@@ -267,6 +274,188 @@ def test_a_key_that_no_tool_result_has_is_told(wanted: Any, hint: str) -> None:
         assert "None" not in nearest
 
 
+PRICE = '{"price": 12}'
+OTHER_FORM = f"Call 2 has these tool results in another form: write tool_results=['{PRICE}']."
+NO_FIELD = (
+    "A tool result has the fields name, output, is_error, not 'price'. To compare the output, give "
+    f"its text. That of call 2 is '{PRICE}'."
+)
+NO_PROMPT = (
+    "Call 2 returns tool results, so it has no prompt of its own. Leave out the prompt, or check "
+    "the text in messages[1] of that call."
+)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "hints"),
+    [
+        ({"tool_results": [{"price": 12}]}, [OTHER_FORM]),
+        ({"tool_results": ['{"price":12}']}, [OTHER_FORM]),
+        ({"tool_results": [{"output": {"price": 12}}]}, [OTHER_FORM]),
+        ({"tool_results": [{"name": "look_up", "output": {"price": 12}}]}, [OTHER_FORM]),
+        ({"tool_results": [{"price": 13}]}, [NO_FIELD]),
+        ({"tool_results": [{"price": 12}], "prompt": "a lamp"}, [OTHER_FORM, NO_PROMPT]),
+        ({"tool_results": [PRICE], "prompt": "a lamp"}, [NO_PROMPT]),
+        ({"tool_results": [{"name": "look_up"}], "prompt": "a lamp"}, [NO_PROMPT]),
+        ({"tool_results": [PRICE], "prompt": re.compile("^What is")}, [NO_PROMPT]),
+        ({"tool_results": [PRICE], "prompt_equals": "What is a lamp?"}, [NO_PROMPT]),
+        ({"turn": 2, "prompt": "a lamp"}, [NO_PROMPT]),
+        # These calls may just be wrong.
+        ({"tool_results": [PRICE], "prompt": "a chair"}, []),
+        ({"tool_results": [PRICE], "prompt": str.isupper}, []),
+        ({"tool_results": ["12"], "prompt": "a lamp"}, []),
+        ({"tool_results": [PRICE], "prompt": "a lamp", "model": "other"}, []),
+        ({"tool_results": [{"name": "search", "output": {"price": 12}}]}, []),
+        ({"tool_results": ['{"name": "look_up"}']}, []),
+        ({"tool_results": [{"price": 12}, {"price": 12}], "turn": 1}, [NO_FIELD]),
+        ({"turn": 2, "prompt": "a chair"}, []),
+        ({"prompt": "a chair"}, []),
+    ],
+)
+def test_what_a_call_with_tool_results_cannot_have_is_told(
+    conditions: dict[str, Any], hints: list[str]
+) -> None:
+    mock = create_mock_get_model()
+    mock.script("m", ToolCall("look_up", {"word": "lamp"}), "12 francs.")
+    chain = mock("m").chain("What is a lamp?", tools=[look_up_price], system="Be brief")
+    assert chain.text() == "12 francs."
+    with pytest.raises(AssertionError) as caught:
+        mock.assert_called_with(**conditions)
+    assert list_hints(caught.value) == hints
+
+
+def look_up_price(word: str) -> str:
+    return PRICE
+
+
+look_up_price.__name__ = "look_up"
+
+
+def list_hints(error: AssertionError) -> list[str]:
+    """Return the lines between the nearest call and the calls that were made."""
+    _, _, *lines = str(error).partition("\nCalls that were made:")[0].split("\n")
+    return lines
+
+
+@pytest.mark.parametrize("output", ["a  b" * 60, {"price": 12}])
+def test_a_tool_result_that_may_be_data_or_is_long_has_no_wrong_hint(output: Any) -> None:
+    model = MockLLMModel("m", "Hi")
+    result = llm.ToolResult(name="look_up", output=output, tool_call_id="1")
+    model.prompt("", tool_results=[result]).text()
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with(tool_results=[{"price": 13}])
+    shown = [line for line in list_hints(caught.value) if "…" not in line]
+    assert shown == []
+
+
+def test_a_tool_result_that_is_data_is_not_given_as_text() -> None:
+    model = MockLLMModel("m", "Hi")
+    result: Any = llm.ToolResult(name="look_up", output="", tool_call_id="1")
+    result.output = {"price": 12, "sold": True}
+    model.prompt("", tool_results=[result]).text()
+    model.assert_called_with(tool_results=[{"price": 12, "sold": True}])
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with(tool_results=['{"price": 12, "sold": true}'])
+    assert list_hints(caught.value) == [
+        "Call 1 has these tool results in another form: "
+        "write tool_results=[{'price': 12, 'sold': True}]."
+    ]
+
+
+@pytest.mark.parametrize("key", ["sk-proj-" + "a1B2" * 10, "x" * 200])
+def test_a_tool_result_that_cannot_be_shown_is_not_to_be_written(key: str) -> None:
+    model = MockLLMModel("m", "Hi")
+    result = llm.ToolResult(name="look_up", output=f'{{"key": "{key}"}}', tool_call_id="1")
+    model.prompt("", tool_results=[result]).text()
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with(tool_results=[{"key": key}])
+    [hint] = list_hints(caught.value)
+    assert hint.startswith("Call 1 has these tool results in another form: the outputs are [")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_told"),
+    [
+        ({"prompt": "A drink?", "system": "pirate"}, True),
+        ({"system": re.compile("^You are"), "turn": 2}, True),
+        # The first call is as near to these as the second one.
+        ({"prompt": re.compile("drink"), "system": "pirate"}, True),
+        ({"prompt": "A drink?", "system": "sailor"}, False),
+        ({"prompt": "A drink?", "system": str.isupper}, False),
+        ({"prompt": "A meal?", "system": "pirate"}, False),
+    ],
+)
+def test_the_system_prompt_of_an_earlier_turn_is_found(
+    conditions: dict[str, Any], is_told: bool
+) -> None:
+    mock = create_mock_get_model()
+    mock.script("m", "Arr!", "Rum!")
+    conversation = mock("m").conversation()
+    conversation.prompt("Hello", system="You are a pirate.").text()
+    conversation.prompt("A drink?").text()
+    assert mock.last_call.messages[0] == {"role": "system", "text": "You are a pirate."}
+    with pytest.raises(AssertionError) as caught:
+        mock.assert_called_with(**conditions)
+    hint = (
+        "Call 2 has this system prompt as its first message. Leave out system, and check "
+        "messages[0] of that call."
+    )
+    assert list_hints(caught.value) == [hint] * is_told
+
+
+CASE_DIFFERS = "(upper and lower case differ)"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "nearest", "is_told"),
+    [
+        ({"prompt": "Weather in Rome"}, 2, True),
+        ({"prompt_equals": "Weather in Rome"}, 2, True),
+        ({"messages": ["Weather in Rome"]}, 2, True),
+        ({"prompt": "Weather of Oslo"}, 1, False),
+        ({"prompt": "weather of", "model": "other"}, 1, False),
+    ],
+)
+def test_the_nearest_call_may_differ_in_case_alone(
+    conditions: dict[str, Any], nearest: int, is_told: bool
+) -> None:
+    mock = create_mock_get_model({"*": "Hi"})
+    for prompt in ("weather of Paris", "WEATHER IN ROME", "weather of Rome in May"):
+        mock("m").prompt(prompt).text()
+    with pytest.raises(AssertionError, match=rf"\nThe nearest is call {nearest}, but ") as caught:
+        mock.assert_called_with(**conditions)
+    assert (CASE_DIFFERS in str(caught.value)) == is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("hello", " That of call 2 does, but upper and lower case differ."),
+        ("hallo", ""),
+    ],
+)
+def test_a_prompt_that_contains_a_text_in_another_case_is_told(text: str, hint: str) -> None:
+    mock = create_mock_get_model({"*": "Hi"})
+    for prompt in ("Bye", "Say Hello"):
+        mock("m").prompt(prompt).text()
+    with pytest.raises(AssertionError) as caught:
+        assert_prompt_contains(mock, "m", text)
+    assert str(caught.value).startswith(f"No prompt contained '{text}'.{hint}\nCalls that")
+
+
+@pytest.mark.parametrize(
+    ("model", "is_told"),
+    [("openai/gpt-4o", True), ("openai:gpt-4o", True), ("my-gpt-4o", False), ("openai/o3", False)],
+)
+def test_a_model_with_a_prefix_that_was_not_sent_is_told(model: str, is_told: bool) -> None:
+    mock = create_mock_get_model({"*": "Hi"})
+    mock(CALLED).prompt("Hi").text()
+    with pytest.raises(AssertionError) as caught:
+        mock.assert_called_with(model=model)
+    hint = "(leave out the prefix, which the request does not have)"
+    assert (hint in str(caught.value)) == is_told
+
+
 def test_a_failed_call_is_a_call() -> None:
     get_model = create_mock_get_model()
     get_model.set_error("m", ConnectionError("down"))
@@ -331,6 +520,15 @@ def test_a_model_of_another_provider_is_another_model() -> None:
     assert mock.calls_of("gpt-4o") == []
     with pytest.raises(InvalidMock, match="but of 'openai/gpt-4o': write 'openai/gpt-4o'"):
         mock.calls_of("openai/gpt4o")
+
+
+@pytest.mark.parametrize("name", ["gpt-*", "*", "gpt-4?"])
+def test_a_pattern_is_not_the_name_of_a_model(name: str) -> None:
+    mock = create_mock_get_model()
+    mock(CALLED).prompt("Hi").text()
+    message = f"calls_of('{name}'): a pattern is not supported. Give the name of one model, or "
+    with pytest.raises(InvalidMock, match=re.escape(message)):
+        mock.calls_of(name)
 
 
 def test_two_models_of_one_spelling_may_both_be_called() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from typing import Any
@@ -212,6 +213,48 @@ def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[
 
 def test_an_error_may_follow_the_last_chunk() -> None:
     Reply(chunks=["a", "b"], error=ConnectionError("cut"), error_after=2)
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_an_error_may_follow_each_piece_of_a_text_with_a_latency(count: int) -> None:
+    Reply("Sunny and warm", error=ConnectionError("cut"), error_after=count)
+    Reply(data="Sunny and ", error=ConnectionError("cut"), error_after=min(count, 3))
+
+
+async def answer_later() -> str:
+    return "Hi"
+
+
+@pytest.mark.parametrize(
+    "configure",
+    [
+        lambda mock, coroutine: mock.set("m", coroutine),
+        lambda mock, coroutine: mock.add("m", coroutine),
+        lambda mock, coroutine: mock.script("m", "Hi", coroutine),
+        lambda mock, coroutine: mock.set_error("m", coroutine),
+        lambda mock, coroutine: Reply(coroutine),
+        lambda mock, coroutine: Reply("Hi", error=coroutine, error_after=1),
+    ],
+    ids=["set", "add", "script", "set_error", "text", "error"],
+)
+def test_a_coroutine_in_the_place_of_its_function_is_closed(
+    mock_llm_responses: LLMMock, configure: Any
+) -> None:
+    coroutine = answer_later()
+    with pytest.raises(InvalidReply, match="an object of type coroutine"):
+        configure(mock_llm_responses, coroutine)
+    # Otherwise Python warns that it was never awaited.
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
+    mock_llm_responses.reset()
+
+
+@pytest.mark.parametrize(
+    "name", ["never set", "gpt-4o.", "gpt-?", "/my models/gpt-?", "C:/My Models/a.", "It is *."]
+)
+def test_a_name_that_may_be_one_of_a_model_is_accepted(name: str) -> None:
+    mock = LLMMock()
+    mock.set(name, "Hi")
+    mock.script(name, "Hi", "you")
 
 
 COMPLETION = {"choices": [{"message": {"content": "Hi"}}]}

@@ -9,7 +9,7 @@ MISTAKES = (
     (
         "llm_mock_strict(levl='off')",
         "It has no parameter levl; did you mean 'level'? "
-        "Write @pytest.mark.llm_mock_strict('error')",
+        "Write @pytest.mark.llm_mock_strict(level='off')",
     ),
     ("llm_mock_strict(level='no')", "Unknown level 'no'. It must be off, warn or error. Write *"),
     ("llm_mock_strict(True)", "Unknown level True. It must be off, warn or error. Write *"),
@@ -25,10 +25,43 @@ MISTAKES = (
     ("llm_mock_budget(tokens=1.5)", "Invalid number of tokens: 1.5, *"),
     (
         "llm_mock_cassette(mode='once')",
-        "It has no parameter mode. Write @pytest.mark.llm_mock_cassette('greeting', record='once')",
+        "It has no parameter mode; did you mean 'record'? "
+        "Write @pytest.mark.llm_mock_cassette(record='once')",
     ),
-    ("llm_mock_cassette('a', 'once')", "It takes one positional argument. Write *"),
-    ("llm_mock_cassette('a', name='b')", "It got name twice. Write *"),
+    (
+        "llm_mock_cassette('capitals', mode='once')",
+        "It has no parameter mode; did you mean 'record'? "
+        "Write @pytest.mark.llm_mock_cassette('capitals', record='once')",
+    ),
+    (
+        "llm_mock_cassette('capitals', mode='on')",
+        "* Write @pytest.mark.llm_mock_cassette('capitals', record='once')",
+    ),
+    (
+        "llm_mock_cassette('capitals', zzz=1)",
+        "It has no parameter zzz. Write @pytest.mark.llm_mock_cassette('capitals', record='once')",
+    ),
+    (
+        "llm_mock_cassette(zzz=1)",
+        "It has no parameter zzz. Write @pytest.mark.llm_mock_cassette('greeting', record='once')",
+    ),
+    (
+        "llm_mock_cassette('a', 'all')",
+        "It takes one positional argument. Write @pytest.mark.llm_mock_cassette('a', record='all')",
+    ),
+    (
+        "llm_mock_cassette('a', name='b')",
+        "It got name twice. Write @pytest.mark.llm_mock_cassette('a')",
+    ),
+    (
+        "llm_mock_repeat(5, pass_rate=0.8)",
+        "It has no parameter pass_rate; did you mean 'threshold'? "
+        "Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
+    ),
+    (
+        "llm_mock_repeat(5, pass_rate=8)",
+        "* Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
+    ),
     (
         "llm_mock_misbehaviour('fenced_json')",
         "Unknown misbehaviour 'fenced_json'. Did you mean 'fenced-json'? *",
@@ -89,6 +122,6 @@ def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
         [
             "Unknown marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?  (*.py:3)",
             "@pytest.mark.llm_mock_strict(level=1): Unknown level 1. It must be off, warn *",
-            "Unknown marker llm_mock_record; *  (*.py:8)",
+            "Unknown marker llm_mock_record; known are llm_mock_strict, *  (*.py:8)",
         ]
     )

@@ -64,6 +64,8 @@ def two_turns():
     conversation.prompt("Hello", system="Be brief").text()
     conversation.prompt("Hello again").text()
 
+FAST = Latency(chunks_per_second=1000)
+
 class City(BaseModel):
     city: str
 
@@ -81,6 +83,11 @@ class Own:
     def set_quota(self): pass
 
 def now() -> str: return "12:00"
+
+async def answer_later(): return "x"
+async def return_later(request): return answer_later()
+def list_words(): yield "x"
+async def stream_words(): yield "x"
 
 def test_it(mock_llm_responses):
     mock = mock_llm_responses
@@ -222,6 +229,13 @@ TYPOS = {
         "*IndexError: list index out of range: calls_of('gpt-5')[[]0] does not exist. The first is "
         "[[]0]. Made so far: 1 call of gpt-4o."
     ),
+    "mock.set('*', 'x'); ask(); assert mock.assert_called_with('Hello')": (
+        "*where None = <assert_called_with, which returns None: remove the assert before "
+        "it>('Hello')"
+    ),
+    "mock.set('*', 'x'); ask(); assert mock.get_model('gpt-4o').assert_called_once() == 1": (
+        "*where None = <assert_called_once, which returns None: remove the assert before it>()"
+    ),
     "mock.calls[-1]": "*list index out of range: calls[[]-1] does not exist. No call was made.",
     "items = []; items[1]": "*IndexError: list index out of range",
     "mock.set('m', Reply)": "*This is not a reply: the class Reply. Give an instance: Reply(…). *",
@@ -339,9 +353,112 @@ TYPOS = {
     ),
     "ToolCall('weather', ['Rome'])": (
         "*InvalidReply: The arguments of the tool call 'weather' must be a dict, but got "
-        '[[]"Rome"]. Write the name of each argument and its value, as in ToolCall("weather", '
-        '{"city": "Rome"}).'
+        '[[]"Rome"]. Give a dict of parameter and value, as in '
+        "ToolCall('weather', {'name of the parameter': …})."
     ),
+    "ToolCall('weather', 'Rome')": (
+        "*InvalidReply: The arguments of the tool call 'weather' are not a JSON object: 'Rome'. "
+        "Give a dict of parameter and value, as in "
+        "ToolCall('weather', {'name of the parameter': 'Rome'}). To simulate a wrong tool call on "
+        "purpose, use BrokenToolCall."
+    ),
+    "ToolCall('weather', 5)": (
+        "*'weather' must be a dict, but got 5. Give a dict of parameter and value, as in "
+        "ToolCall('weather', {'name of the parameter': 5})."
+    ),
+    "ToolCall('weather', '5')": "*: '5'. Give a dict *, {'name of the parameter': 5}). *",
+    "ToolCall('weather', '[]')": "*. Give a dict * {'name of the parameter': …}). *",
+    "ToolCall('weather', ' ')": "*: ' '. Without arguments, write ToolCall('weather'). *",
+    "ToolCall('weather', 'null')": "*. Without arguments, write ToolCall('weather'). *",
+    "ToolCall('weather', '{city')": (
+        "*: '{city'. Correct the JSON, or give a dict instead of text. To simulate a wrong *"
+    ),
+    "ToolCall('weather', City(city='Rome'))": (
+        "*must be a dict, but got an object of type City. Give its fields as a dict, as in "
+        "ToolCall('weather', arguments.model_dump(mode=\"json\"))."
+    ),
+    "ToolCall('weather', City)": "*got the class City. Give a dict of *: …}).",
+    "Reply('Sunny and warm', error=templates.no_connection(), error_after=5)": (
+        "*InvalidReply: error= takes an exception, and templates.no_connection() returns a whole "
+        "Reply. Write templates.no_connection(chunks=[[]'Sunny', ' and warm'], error_after=1)."
+    ),
+    "Reply('Sunny', error=templates.authentication())": (
+        "*Write templates.authentication(text='Sunny', error_after=1)."
+    ),
+    "Reply(chunks=['a', 'b'], error=templates.rate_limit(retry_after=2), error_after=2)": (
+        '*Write templates.rate_limit(chunks=[[]"a", "b"], error_after=2, retry_after=2).'
+    ),
+    "Reply(error=templates.timeout())": "*returns a whole Reply. Write templates.timeout().",
+    "Reply(error=templates.yes_no(True, 'x'))": (
+        "*error= takes an exception, but got a Reply without an error. Give an exception, such as "
+        'ConnectionError("no route to host").'
+    ),
+    "Reply(error=Reply(error=OSError))": (
+        "*error= takes an exception, but got a whole Reply. Give the exception of that Reply "
+        "itself."
+    ),
+    "Reply(error=templates.timeout)": (
+        "*templates.timeout is a function: call it, templates.timeout() in place of Reply(…)."
+    ),
+    "Reply(error=429)": "*Give templates.rate_limit() of llm_mock in place of Reply(…), or an *",
+    "Reply(error='timeout')": "*Write templates.timeout() of llm_mock in place of Reply(…).",
+    "Reply(error='busy')": "*such as templates.rate_limit() of llm_mock in place of Reply(…).",
+    "import openai; Reply(error=openai.RateLimitError)": (
+        "*Give templates.rate_limit() in place of Reply(…), which raises the SDK's own error, *"
+    ),
+    "create_mock_get_model(side_effect=templates.rate_limit())": (
+        "*InvalidReply: This is not an exception, but a whole Reply. Give an exception, such as "
+        'ConnectionError("no route to host"). For the error of a Reply in every call, write '
+        'set_error("[*]", reply).'
+    ),
+    "Reply('Sunny and warm', error=OSError('cut'), error_after=5)": (
+        "*InvalidReply: error_after=5 counts the chunks before the error, and the text 'Sunny and "
+        "warm' is one chunk, or at most 4 with Latency(chunks_per_second=…). To cut the text, give "
+        "its chunks: Reply(chunks=[[]'Sunny', ' and warm'], error=…, error_after=1)."
+    ),
+    "Reply(data='abc', error=OSError('cut'), error_after=9)": (
+        "*and the text '\"abc\"' is one chunk, or at most 2 with *. Give error_after=1."
+    ),
+    "Reply('abc', error=OSError('cut'), error_after=2)": "*the text 'abc' is one chunk. To cut *",
+    "mock.set('m', answer_later())": (
+        "*InvalidReply: This is not a reply: an object of type coroutine. Pass the function "
+        "answer_later itself, without calling it: the mock calls it with each request, and awaits "
+        "its result."
+    ),
+    "from unittest.mock import AsyncMock; mock.add('m', AsyncMock()())": (
+        "*Pass the function itself, without calling it: *"
+    ),
+    "Reply(answer_later())": (
+        "*This is not text: *. Pass the function answer_later itself in place of Reply(…), *"
+    ),
+    "Reply(answer_later)": "*A function that returns the reply is passed without Reply().",
+    "mock.set_error('m', answer_later())": (
+        "*For a function that returns an exception, write set(model, function)."
+    ),
+    "mock.set('m', list_words())": (
+        "*This is not a reply: an object of type generator. For the chunks of one answer, write "
+        "Reply(chunks=list_words(…)). For one reply per call, write "
+        "script(model, [*]list_words(…))."
+    ),
+    "mock.script('m', (word for word in 'ab'))": "*Reply(chunks=…). * script(model, [*]…).",
+    "mock.set('m', stream_words())": (
+        "*This is not a reply: an object of type async_generator. For the chunks of one answer, "
+        "write Reply(chunks=[[]chunk async for chunk in stream_words(…)])."
+    ),
+    "mock.set('*', lambda request: list_words()); ask()": (
+        "*returned something that is not a reply: an object of type generator. A reply function "
+        "returns its answer at once: for the chunks of a stream, write return Reply(chunks=[[]…]) "
+        "instead of yield. *"
+    ),
+    "mock.set('*', return_later); ask()": (
+        "*an object of type coroutine. Write await before the call of answer_later(). *"
+    ),
+    "mock.script('It is sunny.', 'Bye.')": (
+        "*InvalidReply: 'It is sunny.' is not the name of a model: the model comes first, as in "
+        "set('gpt-4o', 'It is sunny.')."
+    ),
+    "mock.set('How are you?', 'gpt-4o')": "*'How are you?' is not the name of a model: the *",
+    "mock.set_error('It broke!', OSError)": "*'It broke!' is not the name of a model: the *",
     "mock.set('m', llm.ToolCall('weather', ['Rome']))": (
         "*InvalidReply: The arguments of the tool call 'weather' must be a dict, but got [[]*"
     ),
@@ -434,6 +551,17 @@ MISUSES = {
         "The vector of 'Cats sleep.' was computed, because set_embedding('m', …) has no vector for "
         "this text; did you mean 'Cat sleep.' (test_*.py:*)?"
     ),
+    "mock.set('*', 'x'); ask(); assert mock.calls_of('openai/gpt-4o')": (
+        "No call of 'openai/gpt-4o' was found (test_*.py:*), but calls of 'gpt-4o' were made. If "
+        "you mean these, write 'gpt-4o'."
+    ),
+    "mock.set('*', 'x'); llm.get_model('a/b').prompt('').text(); assert mock.calls_of('b')": (
+        "No call of 'b' was found (test_*.py:*), but calls of 'a/b' were made. If you mean these, "
+        "write 'a/b'."
+    ),
+    "mock.set_embedding('m', 'CATS', [1]); embed('cats'); assert False": (
+        "*did you mean 'CATS' (test_*.py:*)? Upper and lower case differ."
+    ),
     "mock.set_embedding('e', 'Cats', [1]); embed('Cats'); assert False": (
         "*has no vector for this text. Its vector is configured for 'e' (test_*.py:*)."
     ),
@@ -479,6 +607,10 @@ MISUSES = {
     ),
     "mock.set('*', 'x'); ask(); mock.last_call.files": "*; did you mean 'attachments'? Its *",
     "mock.set('*', 'x'); ask(); mock.last_call.images": "*; did you mean 'attachments'? Its *",
+    "mock.set('*', Reply('Sunny and warm', error=OSError('cut'), error_after=2)); assert False": (
+        "error_after=2 counts the chunks before the error, and the text 'Sunny and warm' is one "
+        "chunk, or at most 4 with Latency(chunks_per_second=…). To cut the text, give its chunks: *"
+    ),
     "mock.set_error('*', 'authentication')": (
         "*'authentication' is a text, not an exception. Write templates.authentication() of *"
     ),
@@ -561,6 +693,12 @@ def test_a_typo_in_a_test_is_answered_with_the_nearest_name(
         "mock.set('*', {'input': 'a'}); ask()",
         "mock.set('*', 'authenticated'); ask()",
         "mock.set_embedding('e', 'Cats', [1]); embed('Apples')",
+        "mock.set('*', Reply('Sunny', error=OSError('cut'), error_after=1))",
+        "mock.set('*', Reply(chunks=['a', 'b'], error=OSError('cut'), error_after=2))",
+        "mock.set('*', Reply(error=OSError('cut'), error_after=2))",
+        "mock.set('*', Reply('Sunny', error=OSError('cut'), error_after=2, latency=FAST))",
+        "mock.set('*', 'x'); ask(); mock.calls_of('my-gpt-4o'); mock.calls_of('openai/o3')",
+        "mock.set('*', 'x'); ask(); mock.calls_of('gpt-4o')",
     ],
 )
 def test_a_failure_has_no_hint_without_a_reason(statement: str, pytester: pytest.Pytester) -> None:
@@ -568,7 +706,8 @@ def test_a_failure_has_no_hint_without_a_reason(statement: str, pytester: pytest
     result = pytester.runpytest("-Wdefault")
     result.assert_outcomes(failed=1)
     output = result.stdout.str()
-    for hint in ("were joined", "is data, not", "is a text, not", "has no vector"):
+    hints = ("were joined", "is data, not", "is a text, not", "has no vector", "was found")
+    for hint in (*hints, "is one chunk"):
         assert hint not in output
 
 
@@ -650,15 +789,57 @@ def test_a_typo_in_the_name_of_a_marker_is(name: str, pytester: pytest.Pytester)
     result.stdout.fnmatch_lines([message])
 
 
-@pytest.mark.parametrize("name", ["llm_mock_response", "llm_mock_set_error"])
+@pytest.mark.parametrize(
+    ("marker", "arguments"),
+    [
+        ("llm_mock(model='gpt-4o', reply='Paris')", "'gpt-4o', 'Paris'"),
+        ("llm_mock('gpt-4o', 'Paris')", "'gpt-4o', 'Paris'"),
+        ("llm_mock('Paris', model='gpt-4o')", "'gpt-4o', 'Paris'"),
+        ("llm_mock", "model, reply"),
+        ("llm_mock({'gpt-4o': 'Paris'})", "model, reply"),
+        ("llm_mock({'gpt-4o': 'Paris'}, 5)", "model, reply"),
+        ("llm_mock_response('Hi')", "model, reply"),
+        ("llm_mock_reply(model='m', text=5)", "'m', 5"),
+        ("llm_mock_set('m', 'Hi')", "'m', 'Hi'"),
+        ("llm_mock_set_error('Hi')", "model, reply"),
+        ("llm_mock_script('m', 'Hi', 'you')", "model, reply"),
+    ],
+)
 def test_a_marker_for_a_reply_is_told_that_there_is_none(
-    name: str, pytester: pytest.Pytester
+    marker: str, arguments: str, pytester: pytest.Pytester
 ) -> None:
-    pytester.makepyfile(f"import pytest\n@pytest.mark.{name}('Hi')\ndef test_it(): pass")
+    pytester.makepyfile(f"import pytest\n@pytest.mark.{marker}\ndef test_it(): pass")
     result = pytester.runpytest("-W", "default")
     result.assert_outcomes(errors=1, warnings=1)
-    advice = "No marker sets replies: write mock_llm_responses.set(model, reply)."
+    advice = (
+        "No marker configures a reply: request the fixture mock_llm_responses and write "
+        f"mock_llm_responses.set({arguments}). Markers: llm_live, llm_mock_strict, "
+        "llm_mock_misbehaviour, llm_mock_cassette, llm_mock_budget, llm_mock_repeat."
+    )
+    name = marker.partition("(")[0]
     result.stdout.fnmatch_lines([f"Unknown marker {name}. {advice}  (*.py:2)"])
+
+
+@pytest.mark.parametrize("name", ["llm_mock_server", "llm_mock_cassette_config"])
+def test_a_fixture_as_a_marker_is_told_where_it_belongs(
+    name: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.{name}\ndef test_it(): pass")
+    result = pytester.runpytest("-W", "default")
+    result.assert_outcomes(errors=1, warnings=1)
+    advice = (
+        "It is a fixture: add it to the parameters of the test, or write "
+        f"@pytest.mark.usefixtures('{name}')."
+    )
+    result.stdout.fnmatch_lines([f"Unknown marker {name}. {advice}  (*.py:2)"])
+
+
+@pytest.mark.parametrize("name", ["mock_llm", "mock_llm_responses"])
+def test_a_marker_that_may_be_one_of_the_project_is_left_alone(
+    name: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.{name}('m', 'Hi')\ndef test_it(): pass")
+    pytester.runpytest("-W", "default").assert_outcomes(passed=1, warnings=1)
 
 
 @pytest.mark.parametrize(

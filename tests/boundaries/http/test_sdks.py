@@ -125,6 +125,21 @@ def test_the_result_of_a_tool_is_a_turn_of_its_own(
 
 @in_process
 @every_sync_sdk
+def test_the_prompt_of_a_call_with_tool_results_is_found_in_its_messages(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.script(sdk.model, ToolCall("weather", {"city": "Bern"}), "It is sunny.")
+    sdk().after_tool("How is it?", '{"degrees": 21}')
+    problem = (
+        r"\nCall 2 has these tool results in another form: write tool_results=\['{\"degrees\": 21}'"
+        r"\]\.\nCall 2 returns tool results, .* check the text in messages\[0\] of that call\.\n"
+    )
+    with pytest.raises(AssertionError, match=problem):
+        mock_llm_responses.assert_called_with("How is it?", tool_results=[{"degrees": 21}])
+
+
+@in_process
+@every_sync_sdk
 def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, Reply("42", reasoning="6 times 7"))
     said = sdk().ask("How much?")
