@@ -60,7 +60,7 @@ def _check_is_no_sentence(name: str) -> None:
     __tracebackhide__ = True
     text = name.strip()
     # A path of a local model may have spaces, and a glob may end with `?`.
-    if " " not in text or "*" in text or "/" in text:
+    if "*" in text or "/" in text:
         return
     if not text.endswith((".", "!", "?", "…")):
         return
@@ -128,7 +128,8 @@ class ResponseConfigurator:
         """
         __tracebackhide__ = True
         model_id = self.get_model_id(model)
-        _check_is_no_sentence(model)
+        if " " in model:
+            _check_is_no_sentence(model)
         # A name that a test configures is no typing error, so it exists in every mode.
         self.replies.named.add(model_id)
         return model_id
@@ -485,7 +486,7 @@ def _explain_likely_mistake(response: object) -> str:
             f"The reply {response!r} is a text, not an error. For the error, write "
             f"templates.{response}()."
         )
-    if isinstance(response, Reply):
+    if isinstance(response, Reply) and response.error_after:
         return _explain_late_error(response)
     if isinstance(response, list) and {str, ToolCall} <= {*map(type, response)}:
         return (

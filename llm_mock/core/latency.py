@@ -14,6 +14,8 @@ from llm_mock.support.text import described
 
 # At module level, so that the `__init__` that `dataclass` generates is hidden, too.
 __tracebackhide__ = True
+TIMED_OUT = "timed out after"
+"""The beginning of the error of a call whose client stopped waiting for the answer."""
 LARGEST_SEED = 10**30 - 1
 
 

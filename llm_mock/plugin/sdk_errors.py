@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from llm_mock.core.latency import TIMED_OUT
 from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.source_location import format_origin
 from llm_mock.plugin.failures import linked_errors
@@ -31,19 +32,19 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
         mock: its mock.
         calls: its calls.
     """
-    if not calls or not _is_of_library(error):
+    if error is None or not calls or not _is_of_library(error):
         return ""
-    # Only a call of an SDK has an `api`; `llm` raises the configured exception itself.
     last = calls[-1]
     reply = mock.history.answered_by.get(last["number"])
-    configured = getattr(getattr(reply, "answer", None), "error", None)
-    if configured is None or error is None:
-        return ""
     place = format_origin(getattr(reply, "place", None))
+    if str(last["error"]).startswith(TIMED_OUT):
+        return _explain_timeout(error, place, calls)
+    configured = getattr(getattr(reply, "answer", None), "error", None)
     # The errors of templates are those of the SDK.
     if isinstance(configured, ProviderError):
         return _explain_template_error(error, place)
-    if "api" not in last:
+    # Only a call of an SDK has an `api`; `llm` raises the configured exception itself.
+    if configured is None or "api" not in last:
         return ""
     kind = configured if isinstance(configured, type) else type(configured)
     expected = kind.__name__ if kind.__module__ == "builtins" else _get_qualified_name(kind)
@@ -52,6 +53,22 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
     return (
         f"The {expected} of a reply{place} reaches an SDK as a failed request. The SDK raised "
         f"{raised} after {attempts}, as in production: expect {raised} instead of {expected}."
+    )
+
+
+def _explain_timeout(error: BaseException, place: str, calls: Sequence[Call]) -> str:
+    """Return which exception the timeout of a client became.
+
+    Args:
+        error: the error of the test, which is of a library.
+        place: the line of the reply, in brackets after a space, or nothing.
+        calls: the calls of the test.
+    """
+    raised = _get_qualified_name(type(error))
+    attempts = format_count(_count_attempts(calls), "attempt")
+    return (
+        f"The latency of the reply{place} is longer than the client's timeout. The SDK raised "
+        f"{raised} after {attempts}, as in production: expect {raised}, or shorten the latency."
     )
 
 

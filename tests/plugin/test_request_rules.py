@@ -52,6 +52,56 @@ def test_a_failing_test_shows_the_refused_request_and_its_line(project: pytest.P
     )
 
 
+def test_a_failing_test_shows_the_form_of_a_tool_at_the_called_api(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import openai
+
+        def test_it():
+            tool = {"type": "function", "function": {"name": "weather", "parameters": {}}}
+            openai.OpenAI(api_key="k").responses.create(
+                model="gpt-5", input="Hello", tools=[tool]
+            )
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*with status 400: Missing required parameter: 'tools[[]0].name'.",
+            "tools[[]0] has the form of Chat Completions. In the Responses API, name, description "
+            "and parameters are not inside 'function': {'type': 'function', 'name': 'weather', "
+            "'parameters': {…}}.",
+            "Requested at test_*.py:5. Rule 'tool-without-name' *",
+        ]
+    )
+
+
+def test_a_failing_test_shows_the_timeout_of_the_client(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import openai
+        from llm_mock import Reply
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", Reply("Hi", latency=700))
+            openai.OpenAI(api_key="k").chat.completions.create(
+                model="gpt-4o", messages=[{"role": "user", "content": "Hello"}]
+            )
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "  1. gpt-4o  'Hello'  → raised: timed out after 600 s (latency: 700 s)",
+            "  2 to 3. the same",
+        ]
+    )
+
+
 def test_a_test_that_fails_with_the_error_of_the_sdk_names_the_rule(
     pytester: pytest.Pytester,
 ) -> None:

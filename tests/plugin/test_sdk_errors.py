@@ -48,7 +48,7 @@ import openai
 import pytest
 import framework
 from app import MESSAGES, ask, ask_claude, ask_framework, ask_wrapped
-from llm_mock import templates
+from llm_mock import Reply, templates
 
 def test_class(mock_llm_responses):
     mock_llm_responses.set_error("gpt-4o", ConnectionError)
@@ -159,6 +159,14 @@ def test_template_through_llm(mock_llm_responses):
     mock_llm_responses.set_error("gpt-4o", templates.rate_limit())
     llm.get_model("gpt-4o").prompt("Hi").text()
 
+def test_slow(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Hello", latency=700))
+    ask(max_retries=1)
+
+def test_slow_for_a_client_that_waits(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Hello", latency=700))
+    ask(timeout=701)
+
 def test_retried_by_llm(mock_llm_responses):
     mock_llm_responses.script("*", ValueError("no"), "Hello")
     with pytest.raises(ValueError):
@@ -192,7 +200,7 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     pytester.syspathinsert(library)
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=23, passed=1)
+    result.assert_outcomes(failed=24, passed=2)
     notes = [
         NOTE.format(
             kind="ConnectionError",
@@ -215,6 +223,11 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     ]
     shown = result.stdout.str().splitlines()
     assert [line for line in shown if "reaches an SDK" in line] == notes
+    assert [line for line in shown if line.startswith("The latency of")] == [
+        "The latency of the reply (test_it.py:119) is longer than the client's timeout. The SDK "
+        "raised openai.APITimeoutError after 2 attempts, as in production: expect "
+        "openai.APITimeoutError, or shorten the latency."
+    ]
     templates = [line for line in shown if "the error of the reply" in line.lower()]
     assert templates == [
         EXPECTED_ERROR.format("openai.AuthenticationError", 24),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from llm_mock.behaviour.provider_errors import READ_TIMED_OUT
@@ -27,6 +27,8 @@ class ClientClock:
     """The seconds since the last bytes."""
     elapsed: float = 0.0
     """The seconds since the request."""
+    on_timeout: Callable[[float], None] | None = None
+    """Is called with the seconds of the timeout when the client stops waiting."""
 
     def advance(self, wait: Wait) -> Iterator[float]:
         """Let time pass, and yield the seconds that pass in reality.
@@ -41,7 +43,11 @@ class ClientClock:
             # Before the timeout, which comes after its time has passed.
             yield min(wait, left)
         if wait > left:
-            kind = "total timeout" if total_left < read_left else "timeout"
+            is_total = total_left < read_left
+            timeout = self.total if is_total else self.read
+            if self.on_timeout is not None and timeout is not None:
+                self.on_timeout(timeout)
+            kind = "total timeout" if is_total else "timeout"
             raise ConnectionFailure(kind, READ_TIMED_OUT)
         if math.isinf(wait):
             raise _report_hanging_client()

@@ -1,4 +1,9 @@
-"""The providers that the server stands for, and environments that lead programs to it."""
+"""Find the provider of a request to the mock server, and point programs to the server.
+
+The server stands for all providers. The first segment of a path names the provider, such as
+`/anthropic/v1/messages`. Without it, the rest of the path or a header shows the provider. An
+environment variable such as `OPENAI_BASE_URL` points a program to the server.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +27,16 @@ from llm_mock.boundaries.http.providers.vertex import VERTEX, find_host
 from llm_mock.boundaries.http.wire import WireRequest
 
 MESSAGES_PATH = re.compile(r"^(?!.*/threads/).*/messages(/|$)")
-"""A path of Anthropic's Messages; the threads of OpenAI have messages too."""
+"""A path of Anthropic's Messages API. OpenAI's threads have messages, too."""
 GEMINI_METHOD = re.compile(r":[a-z]+[A-Z]\w*$")
-"""The end of a path that calls a method of Google; ids of models may have a colon too."""
+"""The end of a path of Google, such as `:generateContent`. Model ids may have a colon, too."""
 NO_UPSTREAMS: Mapping[str, Upstream] = MappingProxyType({})
 PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
-"""The variables that redirect requests to this machine."""
+"""The variables that name a proxy, also for requests to the server."""
 
 
 def list_base_urls(environment: Mapping[str, str]) -> list[str]:
-    """Return the names of the variables that give the URL of a provider."""
+    """Return the variables of an environment that set the base URL of a provider."""
     names: list[str] = []
     for provider in _list_providers():
         names += [*provider.server.base_urls, *provider.server.optional_base_urls]
@@ -49,12 +54,12 @@ def _find_defined_names(names: Iterable[str], environment: Mapping[str, str]) ->
 def make_environment(
     url: str, environment: Mapping[str, str], keep_keys: bool = False
 ) -> dict[str, str]:
-    """Return an environment in which programs call the server, without real keys.
+    """Return a copy of an environment in which programs call the server, with placeholder keys.
 
     Args:
         url: the URL of the server.
-        environment: the environment to start from.
-        keep_keys: keep real keys, for a server that forwards requests.
+        environment: the environment to copy.
+        keep_keys: True to keep real keys, for a server that forwards requests.
     """
     variables = dict(environment)
     accesses = [provider.server for provider in _list_providers()]
@@ -74,7 +79,7 @@ def make_environment(
 
 
 def _lead_to_server(url: str, access: ServerAccess, variables: dict[str, str]) -> None:
-    """Set the URLs and the keys of a provider in an environment."""
+    """Set the base URLs and the keys of a provider in an environment."""
     for name, path in access.base_urls.items():
         variables[name] = url + path
     for name in _find_defined_names(access.optional_base_urls, variables):
@@ -84,7 +89,7 @@ def _lead_to_server(url: str, access: ServerAccess, variables: dict[str, str]) -
 
 
 def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that let programs call the server itself, if a proxy is set."""
+    """Return the variables that exempt the server from a proxy; empty without a proxy."""
     if not _find_defined_names(PROXIES, environment):
         return {}
     host = urlsplit(url).hostname or ""
@@ -95,24 +100,24 @@ def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class Upstream(NamedTuple):
-    """A server to which requests are sent, in place of the provider's."""
+    """A server that receives the requests instead of the provider."""
 
     scheme: str
     host: str
     port: int | None
     path: str
-    """The path before that of each request; without a slash at its end."""
+    """The path that comes before that of each request, without a slash at its end."""
 
 
 def resolve_request(
     head: RequestHead, body: bytes, upstreams: Mapping[str, Upstream] = NO_UPSTREAMS
 ) -> tuple[WireRequest, str]:
-    """Return a request as its provider would receive it, and the provider.
+    """Return a request as its provider would receive it, and the name of the provider.
 
     Args:
         head: the head of the request.
         body: the body.
-        upstreams: the servers that get the requests below the first parts of paths.
+        upstreams: the servers that receive requests, by the first segment of the path.
     """
     first_part, _, rest = head.path[1:].partition("/")
     provider = _get_prefixes().get(first_part)
@@ -143,13 +148,13 @@ def resolve_request(
 
 @functools.cache
 def _get_prefixes() -> dict[str, ProviderDescriptor]:
-    """Return the providers by the first part of the paths at the server."""
+    """Return the providers by the first segment of their paths at the server."""
     providers = _list_providers()
     return {provider.server.prefix: provider for provider in providers if provider.server.prefix}
 
 
 def _infer_provider(head: RequestHead) -> ProviderDescriptor:
-    """Return the provider of a request without a prefix, by the rest of its path or by headers."""
+    """Return the provider of a request whose path does not name it, by the path or a header."""
     path = head.path
     if BEDROCK_PATH.search(path):
         return BEDROCK

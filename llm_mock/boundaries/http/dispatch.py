@@ -89,6 +89,7 @@ def dispatch_request(
     try:
         _check_request(parsed)
         answer = mock.answer(parsed.request)
+        _watch_timeout(parsed, answer, clock)
         response = _build_response(parsed, answer)
         if mock.quotas is not None:
             _add_quota_headers(mock.quotas, answer, response)
@@ -113,7 +114,7 @@ async def dispatch_request_async(
         return await parsed.wait() if isinstance(parsed, PendingResponse) else parsed
     if clock.read is None:
         parsed.request.waits_forever = clock.total is None
-    response = await respond_async(parsed)
+    response = await respond_async(parsed, clock=clock)
     if response.delay:
         for seconds in clock.advance(response.delay):
             await sleep(seconds)
@@ -121,7 +122,9 @@ async def dispatch_request_async(
 
 
 async def respond_async(
-    parsed: ModelRequest, before_function: Callable[[], Awaitable[None]] | None = None
+    parsed: ModelRequest,
+    before_function: Callable[[], Awaitable[None]] | None = None,
+    clock: ClientClock | None = None,
 ) -> WireResponse | WireRecording:
     """Return the mock's response to a request that calls a model.
 
@@ -131,6 +134,7 @@ async def respond_async(
     Args:
         parsed: the request.
         before_function: is awaited before a reply function is called; nothing else waits.
+        clock: the time that the client waits for the response; None if it is not known.
 
     Returns:
         The response; or a recording, if the request is to be sent to the provider.
@@ -142,6 +146,7 @@ async def respond_async(
     try:
         _check_request(parsed)
         answer = await mock.answer_async(parsed.request, before_function)
+        _watch_timeout(parsed, answer, clock)
         response = _build_response(parsed, answer)
         if mock.quotas is not None:
             _add_quota_headers(mock.quotas, answer, response)
@@ -285,6 +290,18 @@ def _check_request(parsed: ModelRequest) -> None:
         from llm_mock.boundaries.http.refusals import refuse_call
 
         raise refuse_call(request, host, violation, mock)
+
+
+def _watch_timeout(
+    parsed: ModelRequest, answer: Answer | PassthroughCall, clock: ClientClock | None
+) -> None:
+    """Let the clock of the client record that the client stops waiting for an answer."""
+    if clock is None or not isinstance(answer, Answer) or answer.waits is None:
+        return
+    # Imported late: few replies have a latency.
+    from llm_mock.boundaries.http.client_timeouts import watch_timeout
+
+    watch_timeout(clock, answer, bool(parsed.request.stream))
 
 
 def _build_response(

@@ -14,6 +14,7 @@ from llm_mock.boundaries.http.errors import (
 from llm_mock.boundaries.http.interception import TELEMETRY
 from llm_mock.boundaries.http.other_endpoints import find_other_model
 from llm_mock.boundaries.http.providers.registry import get_descriptor
+from llm_mock.boundaries.http.request_rules.other_forms import advise_on_form
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, error_response, json_response
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.source_location import find_project_line
@@ -99,11 +100,15 @@ def refuse_call(request: HTTPRequest, host: str, violation: Violation, mock: Moc
     """
     error = violation.error
     rule = violation.rule
-    message = (
+    advice = "" if request.sent is None else advise_on_form(request.sent, error)
+    lines = [
         f"{host} refuses this call of the model {request.model_id!r} with status {error.status}: "
-        f"{error.message.strip()}\n{_describe_caller()}Rule {rule.name!r} refuses {rule.refuses}; "
-        f"ini llm_mock_disabled_rules switches it off. Source: {rule.source}"
-    )
+        f"{error.message.strip()}",
+        advice,
+        f"{_describe_caller()}Rule {rule.name!r} refuses {rule.refuses}; ini "
+        f"llm_mock_disabled_rules switches it off. Source: {rule.source}",
+    ]
+    message = "\n".join(filter(None, lines))
     # An SDK's exception keeps the header, by which a failing test finds the message.
     error.headers[REFUSAL_HEADER] = make_refusal_key(message)
     mock.record_refused(request, error, message)
@@ -117,12 +122,12 @@ def note_malformed(sent: WireRequest, error: WireError, mock: Mock, advice: str 
         sent: the request.
         error: the provider's error.
         mock: the mock that notes it.
-        advice: what to write instead.
+        advice: what to write instead; by default advice on the form of another API.
     """
     message = (
         f"{sent.host} refuses this request with status {error.status}: {error.message.strip()}"
     )
-    details = f"{_describe_caller()}{advice}".strip()
+    details = f"{_describe_caller()}{advice or advise_on_form(sent, error)}".strip()
     if details:
         message = f"{message}\n{details}"
     error.headers[REFUSAL_HEADER] = make_refusal_key(message)

@@ -400,6 +400,13 @@ HELLO = [{"role": "user", "content": "Hello"}]
             400,
             "Invalid value at 'contents[0].parts[0].text' (TYPE_STRING), 5",
         ),
+        (
+            "responses",
+            {"model": "m", "messages": HELLO},
+            400,
+            "In the Responses API, this parameter has moved to 'input'.",
+        ),
+        ("responses", {"model": "m"}, 400, "Missing required parameter: 'input'."),
         ("gemini", {}, 400, "contents is not specified"),
         (
             "mistral",

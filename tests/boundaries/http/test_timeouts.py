@@ -190,3 +190,52 @@ def test_google_over_aiohttp_counts_the_whole(mock_llm_responses: LLMMock) -> No
     mock_llm_responses.misbehave("slow-first-token")
     with pytest.raises(asyncio.TimeoutError):
         asyncio.run(ask())
+
+
+@libraries
+def test_the_record_of_a_call_has_the_timeout_of_the_client(
+    ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("gpt-4o", Reply("Hi!", latency=70))
+    with pytest.raises((raised, requests.ReadTimeout)):
+        ask(59)
+    [call] = mock_llm_responses.calls
+    assert call.error == "timed out after 59 s (latency: 70 s)"
+    assert (call.response, call.usage) == (None, {"input_tokens": None, "output_tokens": None})
+
+
+@libraries
+def test_the_record_of_a_stream_keeps_the_answer_before_the_timeout(
+    ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: LLMMock
+) -> None:
+    latency = Latency(first_chunk=10, chunks_per_second=0.01)
+    mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"], latency=latency))
+    with pytest.raises(raised):
+        ask(59)
+    [call] = mock_llm_responses.calls
+    assert call.error == "timed out after 59 s (latency: 110 s)"
+    assert call.response == "ab"
+
+
+def test_the_record_of_an_answer_in_time_has_no_error(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("gpt-4o", Reply("Hi!", latency=50))
+    by_httpx(59)
+    [call] = mock_llm_responses.calls
+    assert (call.response, call.error) == ("Hi!", None)
+
+
+def test_the_record_of_a_stream_that_stalls_keeps_its_error(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"], latency=1))
+    mock_llm_responses.misbehave("stalled")
+    with pytest.raises(httpx.ReadTimeout):
+        by_httpx(59)
+    [call] = mock_llm_responses.calls
+    assert "timed out after" not in str(call.error)
+
+
+def test_an_sdk_that_retries_after_a_timeout_may_get_an_answer(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.script("gpt-4o", Reply("Late.", latency=70), "Hi!")
+    answer = openai.OpenAI(timeout=59).chat.completions.create(**QUESTION)
+    assert answer.choices[0].message.content == "Hi!"
+    late, answered = mock_llm_responses.calls
+    assert (late.error, answered.error) == ("timed out after 59 s (latency: 70 s)", None)

@@ -87,7 +87,7 @@ class OpenAIResponses:
         if model is None:
             model = _get_template_id(body)
         if all(body.get(name) is None for name in INPUT_FIELDS):
-            raise errors.build_missing_field_error("input")
+            raise self._build_missing_input_error(body)
         items = body.get("input")
         if items is None:
             items = []
@@ -121,6 +121,17 @@ class OpenAIResponses:
             body=body,
             provider=self.provider.name,
         )
+
+    def _build_missing_input_error(self, body: JSONObject) -> WireError:
+        """Return the error for a body without an input."""
+        # OpenAI names the parameter of Chat Completions:
+        # https://github.com/madox2/vim-ai/issues/162
+        if body.get("messages") is not None:
+            # Imported late: few requests are malformed.
+            from llm_mock.boundaries.http.request_rules.openai_errors import make_moved_error
+
+            return make_moved_error("messages", "input")
+        return self.provider.errors.build_missing_field_error("input")
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""

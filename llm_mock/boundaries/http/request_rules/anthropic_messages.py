@@ -6,8 +6,9 @@ words are those of its error responses, as applications have recorded and report
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
@@ -28,6 +29,87 @@ LINKED_GUIDE = "https://docs.claude.com/en/docs/build-with-claude/extended-think
 """The address in Anthropic's messages."""
 LEAST_BUDGET = 1024
 TOOL_CHOICES = ("auto", "any", "tool", "none")
+TOOL_TYPES = (
+    "bash_20250124",
+    "browser_toolset_20260801",
+    "code_execution_20250522",
+    "code_execution_20250825",
+    "code_execution_20260120",
+    "code_execution_20260521",
+    "computer_toolset_20260801",
+    "custom",
+    "memory_20250818",
+    "text_editor_20250124",
+    "text_editor_20250429",
+    "text_editor_20250728",
+    "tool_search_tool_bm25",
+    "tool_search_tool_bm25_20251119",
+    "tool_search_tool_regex",
+    "tool_search_tool_regex_20251119",
+    "web_fetch_20250910",
+    "web_fetch_20260209",
+    "web_fetch_20260309",
+    "web_fetch_20260318",
+    "web_search_20250305",
+    "web_search_20260209",
+    "web_search_20260318",
+)
+"""The types of tools that the error names: those of the SDK's `ToolUnionParam`."""
+VERTEX_TOOL_TYPES = (
+    "bash_20250124",
+    "browser_toolset_20260801",
+    "computer_toolset_20260801",
+    "custom",
+    "memory_20250818",
+    "text_editor_20250124",
+    "text_editor_20250429",
+    "text_editor_20250728",
+    "tool_search_tool_bm25",
+    "tool_search_tool_bm25_20251119",
+    "tool_search_tool_regex",
+    "tool_search_tool_regex_20251119",
+    "web_search_20250305",
+)
+"""The types that Vertex AI names: https://github.com/seoeunbae/agentrouter-multi-llm-gcp."""
+UNDATED_TYPES = (
+    "custom",
+    "mcp_toolset",
+    "tool_search_tool_bm25",
+    "tool_search_tool_regex",
+)
+"""The types of tools without a date, also those of betas."""
+BLOCK_TYPES = (
+    "bash_code_execution_tool_result",
+    "code_execution_tool_result",
+    "container_upload",
+    "document",
+    "image",
+    "redacted_thinking",
+    "search_result",
+    "server_tool_use",
+    "text",
+    "text_editor_code_execution_tool_result",
+    "thinking",
+    "tool_result",
+    "tool_search_tool_result",
+    "tool_use",
+    "web_fetch_tool_result",
+    "web_search_tool_result",
+)
+"""The types of content that the error names: those of the SDK's `ContentBlockParam`."""
+OPENAI_TYPES = frozenset(
+    (
+        "file",
+        "image_url",
+        "input_audio",
+        "input_file",
+        "input_image",
+        "input_text",
+        "output_text",
+        "refusal",
+    )
+)
+"""The types of content that only OpenAI has. Other unknown types may be those of a beta."""
 SDK_TYPES = (
     ("anthropic.types.message_create_params", "MessageCreateParamsBase"),
     ("anthropic.types.beta.message_create_params", "MessageCreateParamsBase"),
@@ -42,6 +124,11 @@ SYSTEM_ROLE = Rule(
     "a system message as the first message, or inside the conversation for a model before Claude "
     "Opus 4.8",
     SYSTEM_GUIDE,
+)
+UNKNOWN_PART = Rule(
+    "unknown-content-type",
+    "a content type of OpenAI, such as image_url",
+    "https://github.com/AstrBotDevs/AstrBot/pull/4444",
 )
 EMPTY_CONTENT = Rule(
     "empty-content",
@@ -67,6 +154,11 @@ CALL_ID = Rule(
     "tool-call-id",
     "a tool call id with characters other than letters, digits, _ and -",
     REFERENCE,
+)
+TOOL_TYPE = Rule(
+    "tool-type",
+    "a tool type that does not exist, such as OpenAI's function",
+    "https://github.com/dirac-run/dirac/issues/57",
 )
 TOOL_WITHOUT_NAME = Rule("tool-without-name", "a tool without a name", f"{REFERENCE}#body-tools")
 TOOL_NAME = Rule(
@@ -113,11 +205,13 @@ ALL_RULES = (
     OUT_OF_RANGE,
     UNKNOWN_ROLE,
     SYSTEM_ROLE,
+    UNKNOWN_PART,
     EMPTY_CONTENT,
     TOOL_WITHOUT_CALL,
     CALL_WITHOUT_RESULT,
     REPEATED_CALL,
     CALL_ID,
+    TOOL_TYPE,
     TOOL_WITHOUT_NAME,
     TOOL_NAME,
     REPEATED_TOOL,
@@ -131,6 +225,8 @@ ALL_RULES = (
 
 _ID = re.compile("^[a-zA-Z0-9_-]+$")
 _TOOL_NAME = re.compile("^[a-zA-Z0-9_-]{1,128}$")
+_DATED_TYPE = re.compile(r"_\d{8}$")
+"""The end of the types of Anthropic's own tools, of which later ones are not known here."""
 _NO_SYSTEM_ROLE = re.compile(
     r"^claude-(2|3|instant|(opus|sonnet|haiku)-4(-[0-7])?([-@]\d{8}|-latest|@default)?$)"
 )
@@ -148,6 +244,16 @@ _passed_tools = Memo()
 
 def _make(rule: Rule, message: str) -> Violation:
     return Violation(rule, WireError(400, message))
+
+
+def _make_tag_violation(rule: Rule, place: str, kind: object, expected: Sequence[str]) -> Violation:
+    """Return the violation of a type that is none of the expected ones."""
+    tags = ", ".join(f"'{name}'" for name in expected)
+    message = (
+        f"{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags: "
+        f"{tags}"
+    )
+    return _make(rule, message)
 
 
 def check_required(request: HTTPRequest) -> Iterable[Violation]:
@@ -248,6 +354,9 @@ def _check_blocks(blocks: list[JSONObject], index: int) -> Iterator[Violation]:
                 "'^[a-zA-Z0-9_-]+$'"
             )
             yield _make(CALL_ID, message)
+        elif kind in OPENAI_TYPES:
+            place = f"messages.{index}.content.{position}"
+            yield _make_tag_violation(UNKNOWN_PART, place, kind, BLOCK_TYPES)
 
 
 def _check_calls(messages: list[JSONObject]) -> Iterator[Violation]:
@@ -348,17 +457,29 @@ def _check_answered(calls: list[str], answered: set[str], index: int) -> Iterato
         yield _make(CALL_WITHOUT_RESULT, message)
 
 
-def check_tools(request: HTTPRequest) -> Iterator[Violation]:
-    """Yield the violations in the tools on offer."""
-    return _passed_tools.check_once(request.body["tools"], _check_each_tool)
+def make_tools_check(types: Sequence[str]) -> Check:
+    """Return a check of the tools on offer.
+
+    Args:
+        types: the types of tools that the error for another type names.
+    """
+    check_new_tools = functools.partial(_check_each_tool, types)
+
+    def check_tools(request: HTTPRequest) -> Iterator[Violation]:
+        return _passed_tools.check_once(request.body["tools"], check_new_tools)
+
+    return check_tools
 
 
-def _check_each_tool(tools: list[JSONObject]) -> Iterator[Violation]:
+def _check_each_tool(types: Sequence[str], tools: list[JSONObject]) -> Iterator[Violation]:
     names = []
     for index, tool in enumerate(tools):
+        kind = tool.get("type")
         # Tools of other types are Anthropic's own, and each has its own fields.
-        if tool.get("type") in (None, "custom"):
+        if kind in (None, "custom"):
             yield from _check_tool(tool, f"tools.{index}.custom")
+        elif kind not in UNDATED_TYPES and not _DATED_TYPE.search(kind):
+            yield _make_tag_violation(TOOL_TYPE, f"tools.{index}", kind, types)
         if tool.get("name") is not None:
             names.append(tool["name"])
     if len(set(names)) < len(names):
@@ -386,12 +507,7 @@ def check_tool_choice(request: HTTPRequest) -> Iterator[Violation]:
     choice = request.body["tool_choice"]
     kind = choice.get("type")
     if kind not in TOOL_CHOICES:
-        expected = ", ".join(f"'{name}'" for name in TOOL_CHOICES)
-        message = (
-            f"tool_choice: Input tag '{kind}' found using 'type' does not match any of the "
-            f"expected tags: {expected}"
-        )
-        yield _make(TOOL_CHOICE, message)
+        yield _make_tag_violation(TOOL_CHOICE, "tool_choice", kind, TOOL_CHOICES)
     elif not request.body.get("tools"):
         message = "tool_choice: tool_choice may only be specified while providing tools"
         yield _make(TOOL_CHOICE, message)
@@ -566,7 +682,7 @@ FIELDS: dict[str, Check | None] = {
     ),
     "messages": check_messages,
     "max_tokens": check_max_tokens,
-    "tools": check_tools,
+    "tools": make_tools_check(TOOL_TYPES),
     "tool_choice": check_tool_choice,
     "thinking": check_thinking,
     "output_config": check_effort,
@@ -585,7 +701,12 @@ def check_vertex_model(request: HTTPRequest) -> Iterable[Violation]:
 
 
 VERTEX_RULES = RuleSet(
-    {**FIELDS, "anthropic_version": None, "model": check_vertex_model},
+    {
+        **FIELDS,
+        "anthropic_version": None,
+        "model": check_vertex_model,
+        "tools": make_tools_check(VERTEX_TOOL_TYPES),
+    },
     check_unknown,
     always=(check_required,),
 )

@@ -7,9 +7,10 @@ them are in snake_case.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
 
@@ -34,6 +35,35 @@ MOST_TOKENS = 65_536
 """The most tokens of an answer of Gemini 2.5."""
 VERTEX_REFERENCE = "https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini"
 """The address in messages of Vertex AI."""
+
+
+class ForeignFields(NamedTuple):
+    """The fields that an object of the same name has at other providers alone."""
+
+    names: frozenset[str]
+    """Their names in camelCase."""
+    sdk_type: tuple[str, str]
+    """The type of the SDK for the object, which may know newer fields."""
+
+
+class UnknownField(NamedTuple):
+    """A field that does not exist."""
+
+    name: str
+    """Its name as the client sent it."""
+    place: str | None
+    """The object that has it, as messages name it; None for the body."""
+
+
+# OpenAI and Anthropic have these fields in a tool or in its function.
+FOREIGN_TOOL_FIELDS = ForeignFields(
+    frozenset(("description", "function", "inputSchema", "name", "parameters", "strict", "type")),
+    ("google.genai.types", "Tool"),
+)
+FOREIGN_FUNCTION_FIELDS = ForeignFields(
+    frozenset(("function", "inputSchema", "strict", "type")),
+    ("google.genai.types", "FunctionDeclaration"),
+)
 
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", CONTENTS)
 EMPTY_CONTENT = Rule("empty-content", "a message without parts, or an empty part", CONTENTS)
@@ -97,6 +127,7 @@ _NO_FUNCTIONS = re.compile(r"^(gemma-3|gemini-[^/]*-(tts|image)(-|$))")
 _NO_INSTRUCTION = re.compile(r"^(gemma-3|gemini-[^/]*-tts(-|$))")
 _LIMITED_TO_65536 = re.compile(r"^gemini-2\.5-(pro|flash|flash-lite)$")
 _passed_tools = Memo()
+_passed_vertex_tools = Memo()
 
 
 def _make(rule: Rule, message: str) -> Violation:
@@ -174,12 +205,67 @@ def _check_counts(calls: int, responses: int) -> Iterator[Violation]:
 
 
 def check_tools(request: HTTPRequest) -> Iterator[Violation]:
-    """Yield the violations in the functions on offer."""
-    tools: Any = request.body["tools"]
+    """Yield the violations in the tools on offer."""
     if request.tools and _NO_FUNCTIONS.match(request.model_id):
         yield _make_disabled("Function calling", request.model_id)
-    tools = [tools] if isinstance(tools, dict) else tools
-    yield from _passed_tools.check_once(tools, _check_functions)
+    check_new_tools = functools.partial(_check_new_tools, request)
+    yield from _passed_tools.check_once(_list_tools(request), check_new_tools)
+
+
+def check_vertex_tools(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violation of tools in the form of another provider at Vertex AI."""
+    check_new_tools = functools.partial(_check_tool_fields, request)
+    return _passed_vertex_tools.check_once(_list_tools(request), check_new_tools)
+
+
+def _list_tools(request: HTTPRequest) -> list[JSONObject]:
+    tools: list[JSONObject] | JSONObject = request.body["tools"]
+    return [tools] if isinstance(tools, dict) else tools
+
+
+def _check_new_tools(request: HTTPRequest, tools: list[JSONObject]) -> Iterator[Violation]:
+    # In this order, as the API reads the body before it looks at the functions.
+    yield from _check_tool_fields(request, tools)
+    yield from _check_functions(tools)
+
+
+def _check_tool_fields(request: HTTPRequest, tools: list[JSONObject]) -> Iterator[Violation]:
+    """Yield the violation of tools in the form of another provider."""
+    # The API names all of them: https://github.com/lbjlaq/Antigravity-Manager/pull/73
+    unknown: list[UnknownField] = []
+    for index, tool in enumerate(tools):
+        place = f"tools[{index}]"
+        unknown += _find_foreign_fields(request, tool, place, FOREIGN_TOOL_FIELDS)
+        for position, function in enumerate(tool.get("functionDeclarations") or ()):
+            path = f"{place}.function_declarations[{position}]"
+            unknown += _find_foreign_fields(request, function, path, FOREIGN_FUNCTION_FIELDS)
+    if unknown:
+        yield _make_unknown_violation(unknown)
+
+
+def _find_foreign_fields(
+    request: HTTPRequest, value: JSONObject, place: str, foreign: ForeignFields
+) -> list[UnknownField]:
+    """Return the fields of a tool or of a function that only other providers have.
+
+    Args:
+        request: the request.
+        value: the tool or the function.
+        place: its place in the body.
+        foreign: the fields of other providers.
+    """
+    unknown = []
+    for name in value:
+        snake_name = _convert_to_snake_case(name)
+        if name in foreign.names and not has_sdk_field(snake_name, foreign.sdk_type):
+            is_in_snake_case = f'"{snake_name}"' in _get_sent_text(request)
+            unknown.append(UnknownField(snake_name if is_in_snake_case else name, place))
+    return unknown
+
+
+def _get_sent_text(request: HTTPRequest) -> str:
+    """Return the body as the client sent it, with fields in its own case."""
+    return "" if request.sent is None else request.sent.body.decode("utf-8", "replace")
 
 
 def check_instruction(request: HTTPRequest) -> Iterable[Violation]:
@@ -312,23 +398,34 @@ def _check_name(
     # The installed SDK may know a newer parameter of the configuration.
     if parent is not None and has_sdk_field(_convert_to_snake_case(name), *SDK_TYPES):
         return
-    sent_name = _find_sent_name(request, name, parent)
-    where = f" at '{place}'" if place else ""
-    description = (
-        f'Invalid JSON payload received. Unknown name "{sent_name}"{where}: Cannot find field.'
-    )
-    field = {"field": place} if place else {}
+    field = UnknownField(_find_sent_name(request, name, parent), place)
+    yield _make_unknown_violation([field])
+
+
+def _make_unknown_violation(fields: Iterable[UnknownField]) -> Violation:
+    """Return the violation of fields that do not exist, all in one error."""
+    descriptions = []
+    violations = []
+    for name, place in fields:
+        where = f" at '{place}'" if place else ""
+        description = (
+            f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.'
+        )
+        field = {"field": place} if place else {}
+        descriptions.append(description)
+        violations.append({**field, "description": description})
+    message = "\n".join(descriptions)
     details = {
         "@type": "type.googleapis.com/google.rpc.BadRequest",
-        "fieldViolations": [{**field, "description": description}],
+        "fieldViolations": violations,
     }
     error = {
         "code": 400,
-        "message": description,
+        "message": message,
         "status": "INVALID_ARGUMENT",
         "details": [details],
     }
-    yield Violation(UNKNOWN_PARAMETER, WireError(400, description, body={"error": error}))
+    return Violation(UNKNOWN_PARAMETER, WireError(400, message, body={"error": error}))
 
 
 def _find_sent_name(request: HTTPRequest, name: str, parent: str | None) -> str:
@@ -413,7 +510,7 @@ VERTEX_RULES = RuleSet(
     {
         **_OTHERS,
         "contents": check_vertex_contents,
-        "tools": None,
+        "tools": check_vertex_tools,
         "toolConfig": None,
         "systemInstruction": None,
         "generationConfig": check_vertex_config,

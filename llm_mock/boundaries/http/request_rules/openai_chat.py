@@ -49,6 +49,8 @@ REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 PART_TYPES = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 TOOL_TYPES = ("function", "custom")
+OTHER_CHOICE_TYPES = (None, "allowed_tools", "custom")
+"""The types of choices without a function; the error for a choice without a type is not known."""
 FORMAT_TYPES = ("json_object", "json_schema", "text")
 CHOICES = ("none", "auto", "required")
 MOST_TOOLS = 128
@@ -325,6 +327,10 @@ def check_tool_choice(request: HTTPRequest) -> Iterable[Violation]:
             return ()
         return (Violation(UNKNOWN_VALUE, make_choice_error(choice, CHOICES, "tool_choice")),)
     kind = choice.get("type")
+    # OpenAI takes a choice of any other type for that of a function:
+    # https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter
+    if kind not in OTHER_CHOICE_TYPES and not isinstance(choice.get("function"), dict):
+        return (Violation(TOOL_WITHOUT_NAME, make_missing_error("tool_choice.function")),)
     target = choice.get(kind) if kind in TOOL_TYPES else None
     if not isinstance(target, dict):
         return ()

@@ -25,6 +25,16 @@ def make_missing_error(param: str) -> WireError:
     )
 
 
+def make_moved_error(param: str, new_param: str) -> WireError:
+    """Return the error of the Responses API for a parameter that has another name there."""
+    message = (
+        f"Unsupported parameter: '{param}'. In the Responses API, this parameter has moved to "
+        f"'{new_param}'. Try again with the new parameter. See the API documentation for more "
+        "information: https://platform.openai.com/docs/api-reference/responses/create."
+    )
+    return make_error(message, None, code="unsupported_parameter")
+
+
 def make_choice_error(value: object, choices: Sequence[str], param: str) -> WireError:
     """Return the error for a value that is none of the supported ones."""
     message = f"Invalid value: '{value}'. Supported values are: {join_quoted(choices)}."

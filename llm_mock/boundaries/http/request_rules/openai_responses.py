@@ -17,6 +17,7 @@ from llm_mock.boundaries.http.request_rules.openai_errors import (
     make_choice_error,
     make_error,
     make_missing_error,
+    make_moved_error,
     make_unsupported_error,
 )
 from llm_mock.boundaries.http.request_rules.openai_shared import (
@@ -438,13 +439,7 @@ def check_stream_options(request: HTTPRequest) -> Iterable[Violation]:
 def check_unknown(request: HTTPRequest, name: str) -> Iterable[Violation]:
     """Return the violation of a parameter that does not exist."""
     if name in MOVED:
-        message = (
-            f"Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to "
-            f"'{MOVED[name]}'. Try again with the new parameter. See the API documentation for "
-            "more information: https://platform.openai.com/docs/api-reference/responses/create."
-        )
-        error = make_error(message, None, code="unsupported_parameter")
-        return (Violation(UNKNOWN_PARAMETER, error),)
+        return (Violation(UNKNOWN_PARAMETER, make_moved_error(name, MOVED[name])),)
     # The installed SDK may know a newer parameter.
     if has_sdk_field(name, *SDK_TYPES):
         return ()

@@ -46,7 +46,7 @@ UNKNOWN_VALUE = Rule(
 )
 TOOL_WITHOUT_NAME = Rule(
     "tool-without-name",
-    "a tool or a response format without a name",
+    "a tool, a tool choice or a response format without a name",
     "https://github.com/openai/openai-openapi: FunctionObject.required",
 )
 TOOL_NAME = Rule(
