@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from llm_mock.core.json_text import to_json_text
 from llm_mock.core.records import format_schema
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.source_location import (
@@ -93,12 +94,13 @@ def _check_schema(
     if not problems:
         return None
     name = name or record["kwargs"]["schema"]
-    beginning = f"The reply scripted for {record['model_id']!r}{format_origin(location)}"
+    beginning = f"The reply for {record['model_id']!r}{format_origin(location)}"
     return SchemaViolation(
         f"{beginning} violates the schema {_format_name(name)}of the call:\n"
         f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(reply.content, SHOWN_REPLY)}\n"
         f"{_explain_refusal(reply)}"
+        f"{_explain_wrapper(schema, reply)}"
         f"{_format_form(name, schema, reply)}"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
@@ -114,6 +116,20 @@ def _explain_refusal(reply: Reply) -> str:
     if reply.data is not UNSET or reply.content.startswith(("{", "[")):
         return ""
     return "For a refusal, write Reply(refusal=…), which needs no schema.\n"
+
+
+def _explain_wrapper(schema: JSONObject, reply: Reply) -> str:
+    """Return a line about the only field of a schema, if the reply is the value of this field.
+
+    Frameworks wrap a type that is not an object, such as a list, into an object with one field.
+    """
+    properties = schema.get("properties") or {}
+    if reply.data is UNSET or len(properties) != 1:
+        return ""
+    [field] = properties
+    if find_text_violations(schema, to_json_text({field: reply.data})):
+        return ""
+    return f"The schema wants the value in the field {field!r}: give {{{field!r}: …}}.\n"
 
 
 def _format_form(name: str, schema: JSONObject, reply: Reply) -> str:

@@ -556,27 +556,33 @@ def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str
 
 def _measure_distance(
     mock: ExplainedMock, reply: StandingReply, call: Call
-) -> tuple[int, bool, float, float]:
+) -> tuple[int, bool, float, float, float]:
     """Return how far a reply is from a call: unmet conditions, then likeness of its texts.
 
     Of equally near replies, one that answered no call is more likely the one that was meant. The
-    texts are the name of the model and that of the prompt.
+    texts are the name of the model, that of the prompt and that of the system prompt.
     """
     from difflib import SequenceMatcher  # only messages need it
 
     likeness = SequenceMatcher(None, reply.model, call["model_id"]).ratio()
-    share = 1.0
-    expected = getattr(reply.matchers, "prompt", None)
-    if isinstance(expected, str):
-        # The longest common part, as the prompt may be much longer than the text.
-        prompt = call["prompt"][:COMPARED_CHARACTERS].lower()
-        wanted = expected[:COMPARED_CHARACTERS].lower()
-        texts = SequenceMatcher(None, wanted, prompt, autojunk=False)
-        longest = texts.find_longest_match()
-        share = longest.size / len(wanted)
     number = len(_find_misses(reply, call))
     is_used = reply in mock.history.answered_by.values()
-    return number, is_used, -likeness, -share
+    prompt = _measure_share(getattr(reply.matchers, "prompt", None), call["prompt"])
+    system = _measure_share(getattr(reply.matchers, "system", None), call.system or "")
+    return number, is_used, -likeness, -prompt, -system
+
+
+def _measure_share(expected: object, text: str) -> float:
+    """Return the share of an expected text that a text has in one part; 1 without such a text."""
+    if not isinstance(expected, str) or not expected:
+        return 1.0
+    from difflib import SequenceMatcher  # only messages need it
+
+    # The longest common part, as the text may be much longer than what it must contain.
+    compared = text[:COMPARED_CHARACTERS].lower()
+    wanted = expected[:COMPARED_CHARACTERS].lower()
+    longest = SequenceMatcher(None, wanted, compared, autojunk=False).find_longest_match()
+    return longest.size / len(wanted)
 
 
 def _find_misses(reply: StandingReply, call: Call) -> list[str]:

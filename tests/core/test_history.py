@@ -128,7 +128,7 @@ def test_every_model_in_order_of_the_calls() -> None:
     assert [call["model_id"] for call in get_model.calls] == ["b", "a", "b"]
     assert [len(get_model.calls_of(name)) for name in ("a", "b", "c")] == [1, 2, 0]
     get_model.script("a", "first", "second")
-    assert repr(get_model) == "<LLMMock: 2 replies configured, 3 calls>"
+    assert repr(get_model) == "<LLMMock: 2 replies available, 3 calls>"
 
 
 def test_no_call_of_many_threads_is_lost() -> None:

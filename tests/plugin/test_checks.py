@@ -279,7 +279,7 @@ def test_what_the_application_swallowed_stands_whole_beside_another_failure(
             "Configure one with *",
             "  1. m  'Hello'* raised: see above",
             "*- LLM calls -*",
-            "The reply scripted for 'm' (*.py:13) violates the schema of the call:",
+            "The reply for 'm' (*.py:13) violates the schema of the call:",
             "  - the answer: 'a' is a required property, but 'b' was given",
             'Expected: {"a": …}',
             "  1. m  'Hello'* raised: see above",
@@ -485,7 +485,7 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
     result.stdout.fnmatch_lines(
         [
             "*::test_broken",
-            "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply scripted for 'm' "
+            "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply for 'm' "
             "(test_a_*.py:13) "
             "violates the schema Person of the call:",
             "    - the answer.age: 'old' is not of type 'integer'",
@@ -536,7 +536,7 @@ def test_a_failing_test_shows_each_broken_schema_once(pytester: pytest.Pytester)
     place = "test_a_failing_test_shows_each_broken_schema_once.py:6"
     shown = result.stdout.str().partition("- LLM calls -")[2].splitlines()
     assert shown[3:8] == [
-        f"The reply scripted for 'm' ({place}) violates the schema Person of the call:",
+        f"The reply for 'm' ({place}) violates the schema Person of the call:",
         "  - the answer: 'name' is a required property, but 'city' was given",
         'The reply: {"city": "Rome"}',
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
@@ -553,10 +553,40 @@ def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(
         [
             "*_ test_broken _*",
-            ("The reply scripted for 'm' (test_a_*.py:13) violates the schema Person of the call:"),
+            ("The reply for 'm' (test_a_*.py:13) violates the schema Person of the call:"),
             "  - the answer.age: 'old' is not of type 'integer'",
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_named"),
+    [("[1, 2]", True), ("['a']", False), ("{'response': 'a'}", False), ("'1, 2'", False)],
+    ids=["the value", "another value", "wrapped", "text"],
+)
+def test_the_only_field_of_a_schema_is_named_for_its_bare_value(
+    reply: str, is_named: bool, pytester: pytest.Pytester
+) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
+    pytester.makepyfile(
+        f"""
+        import llm
+        from llm_mock import Reply
+
+        NUMBERS = {{"type": "array", "items": {{"type": "integer"}}}}
+        SCHEMA = {{
+            "type": "object", "properties": {{"response": NUMBERS}}, "required": ["response"]
+        }}
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", Reply(data={reply}))
+            llm.get_model("gpt-4o").prompt("Hi", schema=SCHEMA).json()
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    message = "The schema wants the value in the field 'response': give {'response': …}."
+    assert (message in result.stdout.str()) is is_named
 
 
 def test_schemas_need_not_be_checked(pytester: pytest.Pytester) -> None:

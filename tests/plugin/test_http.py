@@ -45,7 +45,7 @@ def test_no_key_is_needed_and_llm_is_not_imported(project: pytest.Pytester) -> N
         def test_it(mock_llm_responses, client):
             mock_llm_responses.set("gpt-4o", "Hi!")
             assert app.ask(client) == "Hi!"
-            assert repr(mock_llm_responses) == "<LLMMock: 1 reply configured, 1 call>"
+            assert repr(mock_llm_responses) == "<LLMMock: 1 reply available, 1 call>"
             assert "llm" not in sys.modules
         """
     )

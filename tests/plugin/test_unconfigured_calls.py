@@ -406,6 +406,26 @@ def test_the_message_about_a_call_has_the_end_of_its_prompt(project: pytest.Pyte
     result.stdout.fnmatch_lines(["  gpt-5  'a a *a a At most 20 words.'"])
 
 
+def test_the_nearest_reply_is_the_one_with_the_most_similar_condition(
+    project: pytest.Pytester,
+) -> None:
+    project.makepyfile(
+        """
+        import openai
+
+        def test_it(mock_llm_responses):
+            for area in ("technical", "leghal", "financial"):
+                mock_llm_responses.set("gpt-5", "Yes.", system=area)
+            openai.OpenAI().responses.create(model="gpt-5", input="Hi", instructions="Be legal.")
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["  - gpt-5 *system contains 'leghal' *", "    the nearest miss: the system prompt *"]
+    )
+
+
 def test_a_model_in_the_place_of_the_reply_is_recognised(project: pytest.Pytester) -> None:
     project.makepyfile(
         """

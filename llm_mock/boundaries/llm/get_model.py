@@ -229,7 +229,7 @@ class LLMMock(Mock):
         calls = self.calls
         count = len(self.configurator.replies.get_configured())
         replies = "1 reply" if count == 1 else f"{count} replies"
-        return f"<LLMMock: {replies} configured, {format_count(len(calls), 'call')}>"
+        return f"<LLMMock: {replies} available, {format_count(len(calls), 'call')}>"
 
     @property
     def _assertions(self) -> CallAssertions:
