@@ -458,10 +458,11 @@ def _explain_answered_calls(
     """Return a line about the calls that match an unused reply, if other replies answered all."""
     answers: list[StandingReply] = []
     hint = ""
-    matching = [
-        numbered for numbered in enumerate(calls, 1) if not _find_misses(reply, numbered[1])
-    ]
-    for number, call in matching:
+    count = 0
+    for number, call in enumerate(calls, start=1):
+        if _find_misses(reply, call):
+            continue
+        count += 1
         answer = mock.history.answered_by.get(call["number"])
         # A reply with `times` that answered some calls lacks others.
         if answer is reply or _came_too_early(mock, call, reply):
@@ -471,9 +472,10 @@ def _explain_answered_calls(
             hint = hint or _explain_swapped_replies(answer, reply, call)
         elif call["error"]:
             return [f"    call {number} matches it, but was refused: see the error of the call"]
-    if not matching:
+    if count == 0:
         return []
-    return [f"    {_describe_answers(answers, reply, len(matching))}{hint}"]
+    description = _describe_answers(answers, reply, count)
+    return [f"    {description}{hint}"]
 
 
 def _describe_answers(answers: Sequence[StandingReply], reply: StandingReply, number: int) -> str:
@@ -484,7 +486,11 @@ def _describe_answers(answers: Sequence[StandingReply], reply: StandingReply, nu
         reply: the unused reply.
         number: the number of calls.
     """
-    places = list(dict.fromkeys(format_location(answer.place) for answer in answers))
+    places: list[str] = []
+    for answer in answers:
+        place = format_location(answer.place)
+        if place not in places:
+            places.append(place)
     shown = format_notes(*places[:SHOWN_REPLIES])
     if number > 1:
         return f"other replies answered all {number} calls that match it{shown}"

@@ -39,10 +39,14 @@ def explain_unawaited(
         item: the test.
         handled: the frames of errors that the application handled, if they hold a coroutine.
     """
-    dropped = list(_find_dropped())
-    lines = [_format(name, location, item) for name, location in dropped]
-    frames = [] if error is None else list_frames(error)
-    lines += _list_held(error, [(frame.tb_frame, frame.tb_lineno) for frame in frames], item)
+    lines = []
+    for name, location in _find_dropped():
+        lines.append(_format(name, location, item))
+    frames = []
+    if error is not None:
+        for entry in list_frames(error):
+            frames.append((entry.tb_frame, entry.tb_lineno))
+    lines += _list_held(error, frames, item)
     lines += _list_held(None, [(frame, frame.f_lineno) for frame in handled], item)
     if get_exception_text(error).startswith(NOT_SUPPORTED) and "pytest_asyncio" in sys.modules:
         lines.append(
@@ -115,14 +119,19 @@ def find_handled(mock: ExplainedMock, item: pytest.Item) -> list[FrameType]:
     """
     if not find_unused_replies(mock, ()):
         return []
+    coroutines = []
+    for value in gc.get_objects():
+        if inspect.iscoroutine(value) and _is_created(value):
+            coroutines.append(value)
     running = _list_running_frames()
-    coroutines = [value for value in gc.get_objects() if inspect.iscoroutine(value)]
     frames = []
-    for frame in gc.get_referrers(*filter(_is_created, coroutines)):
+    for frame in gc.get_referrers(*coroutines):
         # Running frames hold what they may still await.
-        if inspect.isframe(frame) and frame not in running:
+        if not inspect.isframe(frame) or frame in running:
+            continue
+        if is_of_project(frame.f_code.co_filename, item):
             frames.append(frame)
-    return [frame for frame in frames if is_of_project(frame.f_code.co_filename, item)]
+    return frames
 
 
 def _list_running_frames() -> set[FrameType]:

@@ -221,16 +221,25 @@ def _find_tool(refusal: RefusedRequest) -> tuple[str, JSONObject] | None:
     if found is None or not isinstance(tools, list):
         return None
     tool_index, _, function_index = found.groups()
-    tool = tools[int(tool_index)]
-    if not isinstance(tool, dict):
+    tool = _get_item(tools, tool_index)
+    if tool is None:
         return None
     # As Python writes it, while Anthropic has `tools.0`.
     place = f"tools[{tool_index}]"
     if function_index is None:
         return place, tool
-    functions = _list_declarations(tool)
-    function = functions[int(function_index)]
+    function = _get_item(_list_declarations(tool), function_index)
+    if function is None:
+        return None
     return f"{place}.{DECLARATIONS}[{function_index}]", function
+
+
+def _get_item(items: list[JSONObject], index: str) -> JSONObject | None:
+    """Return an object of a list in the body; None if the list has no object there."""
+    position = int(index)
+    if position >= len(items) or not isinstance(items[position], dict):
+        return None
+    return items[position]
 
 
 def _list_declarations(tool: JSONObject) -> list[JSONObject]:
@@ -238,13 +247,7 @@ def _list_declarations(tool: JSONObject) -> list[JSONObject]:
     declarations = tool.get("functionDeclarations")
     if declarations is None:
         declarations = tool.get(DECLARATIONS)
-    if not isinstance(declarations, list):
-        return []
-    functions = []
-    for function in declarations:
-        if isinstance(function, dict):
-            functions.append(function)
-    return functions
+    return declarations if isinstance(declarations, list) else []
 
 
 def _find_tool_form(tool: JSONObject) -> str | None:
@@ -268,9 +271,8 @@ def _get_tool_name(tool: JSONObject) -> object:
         nested = tool.get(key)
         if isinstance(nested, dict):
             return nested.get("name")
-    for function in _list_declarations(tool):
-        return function.get("name")
-    return tool.get("name")
+    function = _get_item(_list_declarations(tool), "0")
+    return (function or tool).get("name")
 
 
 def _advise_on_choice(refusal: RefusedRequest) -> str:
