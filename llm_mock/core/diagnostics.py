@@ -117,13 +117,22 @@ def _explain_misspelt_model(nearest: Sequence[StandingReply], call: Call) -> lis
 
 
 def _explain_swapped_arguments(replies: Sequence[StandingReply], call: Call) -> list[str]:
-    """Return a line about a reply whose text is the name of the called model."""
+    """Return a line about a reply whose text is the name of the called model, or the reverse."""
     model = call["model_id"]
     for reply in replies:
         if getattr(reply.answer, "content", None) == model:
             text = shorten(reply.model)
             origin = format_origin(reply.place)
             return [f"The model comes first: write set({model!r}, {text}){origin}."]
+        # No name of a model has spaces, but the path of a local one may.
+        is_text = " " in reply.model.strip() and "/" not in reply.model
+        if is_text and len(_find_misses(reply, call)) == 1:
+            text = shorten(reply.model)
+            origin = format_origin(reply.place)
+            return [
+                f"{text} is the model of a reply{origin}. The model comes first: write "
+                f"set({model!r}, {text})."
+            ]
     return []
 
 

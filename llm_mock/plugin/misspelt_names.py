@@ -20,6 +20,8 @@ MISSING_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 """Python's message; the error has the name as an attribute only from Python 3.12 on."""
 INCOMPLETE_ERROR = re.compile(r"\w+\.__init__\(\) missing \d+ required .*'(body|request|response)'")
 """Python's message about an exception of an SDK that is made without its response."""
+MISSING_FIXTURE = re.compile(r"\.test\w*\(\) missing 1 required positional argument: '(\w+)'$")
+"""Python's message about a test method that gets no fixture."""
 CALL_INDEX = re.compile(r"\.(calls\[[^\]]+\]|calls_of\([^)]*\)\[[^\]]+\])")
 """An item of the calls of a mock, in a line of code."""
 PUBLIC_PACKAGES = (
@@ -204,6 +206,18 @@ def name_nearest_fixture(report: pytest.TestReport, error: BaseException) -> Non
     meant = FIXTURE_SYNONYMS.get(nearest, nearest)
     first_line += f"; did you mean {meant!r}?"
     vars(report.longrepr)["errorstring"] = "\n".join([first_line, *others])
+
+
+def explain_missing_fixture(error: BaseException) -> str:
+    """Return how a method of a `unittest.TestCase` gets a fixture of ours that is its argument."""
+    found = MISSING_FIXTURE.search(str(error))
+    if not isinstance(error, TypeError) or found is None or found[1] not in FIXTURES:
+        return ""
+    return (
+        "pytest passes no fixtures to the methods of a unittest.TestCase. Write a "
+        f"@pytest.fixture(autouse=True) in the class that takes {found[1]} and stores it in an "
+        "attribute (llm-mock docs async-and-unittest)."
+    )
 
 
 def find_unknown_keys(config: pytest.Config, has_all_keys: bool = True) -> dict[str, str]:

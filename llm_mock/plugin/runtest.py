@@ -347,12 +347,17 @@ def _add_sections(
 
 
 def _explain_missing_settings(error: BaseException) -> dict[str, str]:
-    """Return what a library lacks, by the title of the section; the texts may be empty."""
+    """Return what a library or a test lacks, by the title of the section; texts may be empty."""
     if not is_mocked():
         return {}
     from llm_mock.plugin.missing_keys import explain_missing_key, explain_missing_vocabulary
+    from llm_mock.plugin.misspelt_names import explain_missing_fixture
 
-    return {KEYS: explain_missing_key(error), "tiktoken": explain_missing_vocabulary(error)}
+    return {
+        KEYS: explain_missing_key(error),
+        "tiktoken": explain_missing_vocabulary(error),
+        "Fixtures": explain_missing_fixture(error),
+    }
 
 
 def _show_line_of_test(report: pytest.TestReport, item: pytest.Item) -> None:

@@ -873,6 +873,31 @@ def test_a_fixture_that_needs_itself_is_no_typo(pytester: pytest.Pytester) -> No
     result.stdout.fnmatch_lines(["E  *recursive dependency involving fixture 'llm_mok' detected"])
 
 
+@pytest.mark.parametrize(
+    ("argument", "is_told"), [("mock_llm_responses", True), ("tmp_path", False)]
+)
+def test_a_method_of_unittest_that_takes_a_fixture_is_told_how_to_get_it(
+    argument: str, is_told: bool, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import unittest
+
+        class TestIt(unittest.TestCase):
+            def test_it(self, {argument}):
+                pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    told = (
+        "pytest passes no fixtures to the methods of a unittest.TestCase. Write a "
+        "@pytest.fixture(autouse=True) in the class that takes mock_llm_responses and stores it "
+        "in an attribute (llm-mock docs async-and-unittest)."
+    )
+    assert (told in result.stdout.str()) is is_told
+
+
 def test_every_fixture_of_the_plugin_is_suggested(pytester: pytest.Pytester) -> None:
     listed = pytester.runpytest("--fixtures").stdout.str()
     ours = re.findall(r"^(\w+).* -- .*llm_mock/plugin/fixtures.py", listed, re.MULTILINE)

@@ -446,6 +446,31 @@ def test_a_model_in_the_place_of_the_reply_is_recognised(project: pytest.Pyteste
     assert ADVICE not in output
 
 
+@pytest.mark.parametrize(
+    ("replies", "is_told"),
+    [
+        ("script('Hello there', 'Bye')", True),
+        ("set('Hello there', 'Bye', prompt='weather')", False),
+        ("set('models/my model', 'Bye')", False),
+        ("set('gpt-4', 'Bye')", False),
+    ],
+)
+def test_a_text_in_the_place_of_the_model_is_recognised(
+    project: pytest.Pytester, replies: str, is_told: bool
+) -> None:
+    project.makepyfile(
+        test_it=f"import app\ndef test_it(mock_llm_responses):\n"
+        f"    mock_llm_responses.{replies}\n    app.ask_openai()\n"
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    message = (
+        "'Hello there' is the model of a reply (test_it.py:3). The model comes first: write "
+        "set('gpt-4o', 'Hello there')."
+    )
+    assert (message in result.stdout.str()) is is_told
+
+
 @pytest.mark.parametrize("swallow", [True, False])
 def test_a_function_without_a_result_fails_the_test(
     project: pytest.Pytester, swallow: bool
