@@ -210,8 +210,9 @@ def name_nearest_fixture(report: pytest.TestReport, error: BaseException) -> Non
 
 def explain_missing_fixture(error: BaseException) -> str:
     """Return how a method of a `unittest.TestCase` gets a fixture of ours that is its argument."""
-    found = MISSING_FIXTURE.search(str(error))
-    if not isinstance(error, TypeError) or found is None or found[1] not in FIXTURES:
+    # The text of another exception may be one that Python cannot make.
+    found = MISSING_FIXTURE.search(str(error)) if type(error) is TypeError else None
+    if found is None or found[1] not in FIXTURES:
         return ""
     return (
         "pytest passes no fixtures to the methods of a unittest.TestCase. Write a "
