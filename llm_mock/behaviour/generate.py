@@ -121,7 +121,7 @@ class _Search:
         self.steps = 0
         self.problems: list[str] = []
         """Places without a value, each with the reason, innermost first."""
-        self._validator = schemas.get_validator(json.dumps(root))[0]
+        self._validator = schemas.get_validator(json.dumps(root), True)[0]
         self._resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(root))
 
     def iter_values(self, schema: object, place: str, references: References) -> Values:

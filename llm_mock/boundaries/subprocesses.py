@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, is_requested
+from llm_mock.boundaries import (
+    FOLDER_VARIABLE,
+    TESTING_VARIABLE,
+    TESTING_VARIABLES,
+    is_requested,
+)
 from llm_mock.boundaries.patching import attach_on_import, replace
 from llm_mock.core.context import current_mock, current_mock_if_created, is_live, is_mocked
 
@@ -18,6 +25,9 @@ It calls no model. With the mock, every later call of the test would look for it
 """
 POSITION_OF_ENV = 10
 """The position of the argument `env` of `subprocess.Popen`, for calls without keywords."""
+
+PYTHON = re.compile(r"(python|pypy)[0-9.]*(\.exe)?", re.IGNORECASE)
+"""The names of Python interpreters."""
 
 
 class _State:
@@ -72,7 +82,7 @@ def _start_popen(original: Callable[..., None], popen: object, *args: Any, **kwa
         return
     is_positional = len(args) > POSITION_OF_ENV
     given = args[POSITION_OF_ENV] if is_positional else kwargs.get("env")
-    environment = _build_environment(given)
+    environment = _build_environment(given, command)
     if environment is not None and is_positional:
         args = (*args[:POSITION_OF_ENV], environment, *args[POSITION_OF_ENV + 1 :])
     elif environment is not None:
@@ -90,7 +100,7 @@ def _spawn(
 ) -> int:
     """Spawn a process as `os.posix_spawn`, whose `env` may be None from Python 3.13 on."""
     __tracebackhide__ = True
-    environment = _build_environment(env)
+    environment = _build_environment(env, argv)
     if environment is None:
         environment = env
     return original(path, argv, environment, *args, **kwargs)
@@ -133,11 +143,12 @@ def _start_inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -
         os.environ.pop(FOLDER_VARIABLE, None)
 
 
-def _build_environment(given: object) -> dict[str, str] | None:
+def _build_environment(given: object, command: object = None) -> dict[str, str] | None:
     """Return an environment with the active mock, to be used instead of the given one.
 
     Args:
         given: the argument `env`, as Python takes it; None is the environment of this process.
+        command: the command of the process, if it is known.
 
     Returns:
         None if the process does not get this mock.
@@ -146,10 +157,38 @@ def _build_environment(given: object) -> dict[str, str] | None:
     if not _State.handing_over:
         return None
     environment = _decode_environment(os.environ if given is None else given)
-    if environment is None or not _needs_mock(environment):
+    if environment is None:
+        return None
+    if not _needs_mock(environment):
+        if given is not None:
+            _note_own_environment(environment, command)
         return None
     mock = current_mock()
     return None if mock is None else dict(mock.extend_environment(environment))
+
+
+def _note_own_environment(environment: Mapping[str, str], command: object) -> None:
+    """Note that a Python process starts without the variables of the mock, for a failing test."""
+    # A variable that is there says on purpose which mock the process has, or that it has none.
+    if any(name in environment for name in (*TESTING_VARIABLES, FOLDER_VARIABLE)):
+        return
+    if is_live() or not is_requested() or not _is_python(command):
+        return
+    mock = current_mock_if_created()
+    if mock is not None:
+        mock.note_own_environment()
+
+
+def _is_python(command: object) -> bool:
+    """Return whether the program of a command is a Python interpreter."""
+    if isinstance(command, (list, tuple)) and command:
+        command = command[0]
+    if not isinstance(command, (str, bytes, os.PathLike)):
+        return False
+    program = os.fsdecode(command)
+    # A text may be a whole command for the shell.
+    first_word = program.partition(" ")[0]
+    return program == sys.executable or bool(PYTHON.fullmatch(os.path.basename(first_word)))
 
 
 def _decode_environment(given: Any) -> dict[str, str] | None:

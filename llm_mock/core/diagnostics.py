@@ -212,6 +212,25 @@ def _explain_used_up(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
     return [_format_used_up(list(used_up.values()), "the calls answered by default")]
 
 
+def _explain_threads(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
+    """Return a line about calls of several threads that used the replies of one queue."""
+    threads: dict[int, int] = {}
+    for number, call in enumerate(calls, start=1):
+        reply = mock.history.answered_by.get(call["number"])
+        # Only a queued reply has a thread. With a condition, it answers the call that is meant.
+        thread = getattr(reply, "thread", 0)
+        if thread and reply is not None and not reply.conditional:
+            threads.setdefault(thread, number)
+    if len(threads) < 2:
+        return []
+    first, second, *_ = threads.values()
+    return [
+        f"Calls {first} and {second} came from different threads. If the threads run at the same "
+        "time, the order of the calls can change, but queued replies are used in order. Give each "
+        'reply a condition: set(model, reply, prompt="…").'
+    ]
+
+
 def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
     """Return a line about each standing tool call that also answered its own result."""
     numbers: dict[StandingReply, int] = {}
@@ -270,10 +289,11 @@ def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     places = dict.fromkeys(format_location(reply.place) for reply in replies)
     # The notes begin with two spaces, for the end of a line of a table.
     shown = format_notes(*list(places)[:SHOWN_REPLIES])[1:]
-    return (
-        f"{count} for {unmatched} {verb} used up by earlier calls{shown}. A reply of set() would "
-        "stay."
-    )
+    problem = f"{count} for {unmatched} {verb} used up by earlier calls{shown}."
+    # A tool call that stays would be returned again after the result of the tool, without an end.
+    if getattr(replies[-1].answer, "tool_calls", False):
+        return f"{problem} Queue the answer after the tool call: script(model, ToolCall(…), text)."
+    return f"{problem} A reply of set() would stay."
 
 
 def explain_unexpected_embedding(model_id: str, item: str | bytes, texts: str) -> str:
@@ -324,6 +344,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     near_calls = _find_near_calls(mock, calls)
     hints = [
         *_explain_used_up(mock, calls),
+        *_explain_threads(mock, calls),
         *_explain_repeated_calls(mock, calls),
         *_explain_replaced_reply(mock),
         *_explain_joined_chunks(mock, calls),
@@ -467,11 +488,11 @@ def _explain_answered_calls(
     """Return a line about the calls that match an unused reply, if other replies answered all."""
     answers: list[StandingReply] = []
     hint = ""
-    count = 0
+    matching: list[Call] = []
     for number, call in enumerate(calls, start=1):
         if _find_misses(reply, call):
             continue
-        count += 1
+        matching.append(call)
         answer = mock.history.answered_by.get(call["number"])
         # A reply with `times` that answered some calls lacks others.
         if answer is reply or _came_too_early(mock, call, reply):
@@ -481,19 +502,21 @@ def _explain_answered_calls(
             hint = hint or _explain_swapped_replies(answer, reply, call)
         elif call["error"]:
             return [f"    call {number} matches it, but was refused: see the error of the call"]
-    if count == 0:
+    if not matching:
         return []
-    description = _describe_answers(answers, reply, count)
+    description = _describe_answers(answers, reply, matching)
     return [f"    {description}{hint}"]
 
 
-def _describe_answers(answers: Sequence[StandingReply], reply: StandingReply, number: int) -> str:
+def _describe_answers(
+    answers: Sequence[StandingReply], reply: StandingReply, matching: Sequence[Call]
+) -> str:
     """Return which replies answered the calls that match an unused reply.
 
     Args:
         answers: the replies that did.
         reply: the unused reply.
-        number: the number of calls.
+        matching: the calls, at least one.
     """
     places: list[str] = []
     for answer in answers:
@@ -501,11 +524,27 @@ def _describe_answers(answers: Sequence[StandingReply], reply: StandingReply, nu
         if place not in places:
             places.append(place)
     shown = format_notes(*places[:SHOWN_REPLIES])
-    if number > 1:
-        return f"other replies answered all {number} calls that match it{shown}"
+    first, *others = matching
+    if others:
+        return f"other replies answered all {len(matching)} calls that match it{shown}"
     is_of_one_script = places == [format_location(reply.place)]
     other = "an earlier reply of this line" if is_of_one_script else "another reply"
-    return f"{other} answered the only call that matches it{shown}"
+    description = f"{other} answered the only call that matches it{shown}"
+    return f"{description}{_explain_streamed(answers, reply, first)}"
+
+
+def _explain_streamed(answers: Sequence[StandingReply], reply: StandingReply, call: Call) -> str:
+    """Return a hint if the texts of two queued replies may be meant as the chunks of a stream."""
+    if not call.get("stream") or not hasattr(reply, "remaining"):
+        return ""
+    first = getattr(answers[0].answer, "content", "") if answers else ""
+    second = getattr(reply.answer, "content", "")
+    if not first or not second or not hasattr(answers[0], "remaining"):
+        return ""
+    return (
+        ". One call uses one reply: for several chunks of a stream, write "
+        f"Reply(chunks=[{shorten(first)}, {shorten(second)}])"
+    )
 
 
 def _explain_swapped_replies(answer: StandingReply, unused: StandingReply, call: Call) -> str:
@@ -563,10 +602,20 @@ def _came_too_early(mock: ExplainedMock, call: Call, reply: StandingReply) -> bo
 
 
 def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str]:
-    misses = _find_misses(reply, call) or [
-        "it was made before the reply was configured: configure the reply before the call"
+    misses = _find_misses(reply, call)
+    if misses:
+        return [f"    nearest call: {number}, but {' and '.join(misses)}"]
+    method, _, path = str(call.get("api", "")).partition(" ")
+    # The name of the API of a model is a word; that of another endpoint is a method and a path.
+    if path:
+        return [
+            f"    nearest call: {number}, but set(), add() and script() do not answer it: write "
+            f"on({method!r}, {path!r}, …)"
+        ]
+    return [
+        f"    nearest call: {number}, but it was made before the reply was configured: configure "
+        "the reply before the call"
     ]
-    return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
 
 def _measure_distance(

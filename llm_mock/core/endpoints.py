@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception
@@ -69,11 +70,14 @@ class Endpoint:
         """The name in messages."""
         self._method = upper
         self._host = ""
+        self._base = ""
         if not path.startswith("/"):
-            _, _, rest = path.partition("://")
+            scheme, _, rest = path.partition("://")
             host, _, path = rest.partition("/")
+            self._base = f"{scheme}://{host}"
             self._host = host.partition(":")[0].lower()
             path = f"/{path}"
+        self._path = path
         self._pattern = re.compile(_translate(path))
         self.has_wildcards = WILDCARDS.search(path) is not None
 
@@ -91,6 +95,46 @@ class Endpoint:
             return None
         match = self._pattern.fullmatch(path)
         return None if match is None else match.groupdict()
+
+    def explain_near_miss(
+        self, method: str, host: str | None, path: str, calls_model: bool
+    ) -> str | None:
+        """Return why a request does not match if it nearly does; None for another one.
+
+        Args:
+            method: the method of the request.
+            host: its host; None if it is not known.
+            path: its path.
+            calls_model: whether it calls a model with a conversation.
+        """
+        is_path = self._pattern.fullmatch(path) is not None
+        if self._method not in (method, "*"):
+            return f"the method is {method}, not {self._method}" if is_path else None
+        if host is not None and self._host not in (host, ""):
+            return f"the host is {host}, not {self._host}" if is_path else None
+        meant = self._find_meant_path(path, calls_model)
+        if meant is None:
+            return None
+        url = f"{self._base}{meant}"
+        return f"the path is {path}, not {self._path}: write on({method!r}, {url!r}, …)"
+
+    def _find_meant_path(self, path: str, calls_model: bool) -> str | None:
+        """Return the path to write for a request whose path is nearly the configured one.
+
+        Without wildcards, the paths may differ in case, in a slash at the end, and in what one has
+        before the other or after it.
+        """
+        if self.has_wildcards:
+            # With its wildcards, the path only lacks its beginning.
+            found = re.fullmatch(f"(/.+?){self._pattern.pattern}", path)
+            return None if found is None else f"{found[1]}{self._path}"
+        given = self._path.lower().rstrip("/")
+        called = path.lower().rstrip("/")
+        is_same = given == called
+        is_end = given != "" and called.endswith(given)
+        # `/v1/files/{id}` is not `/v1/files`, but the path of a model says what is asked of it.
+        is_beginning = calls_model and called.startswith(f"{given}/")
+        return path if is_same or is_end or is_beginning else None
 
 
 def _translate(path: str) -> str:
@@ -157,11 +201,31 @@ class QueuedEndpointReply(QueuedReply):
 
 
 def _list_misses(endpoint: Endpoint, call: Call) -> list[str]:
-    method, _, path = str(call.get("api", "")).partition(" ")
-    if path and endpoint.match(method, None, path) is not None:
-        return []
-    made = call["api"] if path else f"a call of {call['model_id']}"
-    return [f"the request is {made}, not {endpoint.name}"]
+    """Return why an endpoint does not match a call, as one phrase; an empty list if it does."""
+    made = str(call.get("api", ""))
+    host = None
+    method, _, path = made.partition(" ")
+    # The API of a request to another endpoint is its method and path.
+    calls_model = not path
+    if calls_model:
+        made = f"a call of {call['model_id']}"
+    sent = call.request
+    if sent is not None:
+        url = urlsplit(sent.url)
+        host = url.hostname
+        if calls_model:
+            method = sent.method
+            path = url.path
+    far = f"the request is {made}, not {endpoint.name}"
+    if not path:
+        return [far]
+    if endpoint.match(method, host, path) is None:
+        near = endpoint.explain_near_miss(method, host, path, calls_model)
+        return [near or far]
+    if calls_model:
+        # The response would have been found before the reply of the model.
+        return ["it was made before the reply was configured: configure the reply before the call"]
+    return []
 
 
 def _to_shown_reply(answer: EndpointAnswer) -> ReplyOrFunction:

@@ -431,12 +431,24 @@ def format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
     value = shorten(text, SHOWN_CHARACTERS)
     miss = f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
     if isinstance(matcher, str):
-        miss += _explain_text_miss(matcher, text)
+        miss += _explain_stars(name, matcher, text) or _explain_text_miss(matcher, text)
     return miss
 
 
 # `re` warns of some brackets, and repeated groups can take for ever.
 _UNSAFE_PATTERN = re.compile(r"\[|\)[*+?{]")
+
+
+def _explain_stars(name: str, expected: str, text: str) -> str:
+    """Return in brackets that a text needs no `*` around it; empty for another reason."""
+    part = expected.strip("*")
+    if part == expected:
+        return ""
+    if not part:
+        return f" (leave out the condition: without it, any {name} matches)"
+    if part not in text:
+        return ""
+    return f" (leave out the *: a text matches anywhere in the {name})"
 
 
 def _explain_text_miss(expected: str, text: str) -> str:

@@ -97,6 +97,8 @@ class Mock:
 
     problem_places: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """The lines of the project that led to the problems of this process."""
+    own_environments: tuple[str, ...] = ()
+    """The lines that started Python processes with an environment without the mock."""
 
     def __init__(
         self,
@@ -304,6 +306,12 @@ class Mock:
         if self.settings.strict == "error":
             self.not_mocked_problems[request] = message
             self._note("problem", message)
+
+    def note_own_environment(self) -> None:
+        """Note that the project starts a Python process with an environment without the mock."""
+        lines = find_project_lines()[:1]
+        if not set(lines) <= set(self.own_environments):
+            self.own_environments += lines
 
     def add_not_mocked(self, requests: Mapping[str, int]) -> None:
         """Add the numbers of requests that were not mocked, of a test or of another process."""

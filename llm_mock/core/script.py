@@ -7,6 +7,7 @@ import fnmatch
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from llm_mock.core.matchers import Matchers
@@ -149,7 +150,7 @@ class QueuedReply(StandingReply):
         optional: whether the test may end before it is used up.
     """
 
-    __slots__ = ("optional", "position", "remaining", "times")
+    __slots__ = ("optional", "position", "remaining", "thread", "times")
 
     def __init__(
         self,
@@ -165,6 +166,8 @@ class QueuedReply(StandingReply):
         self.position = -1
         self.times = self.remaining = times
         self.optional = optional
+        self.thread = 0
+        """The thread of the call that used it last."""
 
     def text(self, *notes: str) -> str:
         """Return the reply on one line, with the number of its remaining uses."""
@@ -417,6 +420,7 @@ class Script:
                 if first.remaining == 0:
                     self._remove(first)
                 if is_usable:
+                    first.thread = get_ident()
                     return first
             return None
 

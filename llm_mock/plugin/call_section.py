@@ -24,6 +24,7 @@ from llm_mock.plugin.mock_messages import (
     locate_problem,
     shows_calls,
 )
+from llm_mock.plugin.own_environments import explain_own_environments
 from llm_mock.plugin.sdk_errors import explain_missing_error, explain_retries, explain_sdk_error
 from llm_mock.plugin.unawaited import explain_unawaited
 from llm_mock.support.exceptions import get_exception_text
@@ -76,11 +77,12 @@ class CallSection:
         is_explained = any(message in reported for message in fatal)
         replies = self._explain_replies(reported, is_explained)
         problem = "" if is_explained else next(iter(mock.problems), "")
+        location = locate_problem(mock, problem)
         # The list of replies explains more than a call that none of them answers.
-        if replies and self._is_unanswered(problem):
-            problem = ""
+        if replies:
+            problem = self._shorten_unanswered(problem)
         shown = [*reported, problem]
-        parts = [problem, locate_problem(mock, problem)]
+        parts = [problem, location]
         parts += [*self._list_refusals(shown), self._list_calls(shown)]
         # Calls over HTTP have an `api`, and responses of an SDK another `json()`.
         if mock.settings.raw_json and any("api" not in call for call in self._calls):
@@ -92,16 +94,20 @@ class CallSection:
             parts.append(explain_unawaited(self._error, self._item, self._handled))
             parts += [self._list_unread(), replies, self._describe_patches()]
             parts.append(self._patches.explain_other_mocks(self._error))
-            parts.append(self._explain_test_model())
+            parts += [self._explain_test_model(), self._explain_kept_results()]
+            parts.append(explain_own_environments(mock, self._calls))
         elif self._calls:
             parts.append(replies)
         return "\n".join(filter(None, parts))
 
-    def _is_unanswered(self, problem: str) -> bool:
-        """Return whether a problem is that no reply was configured for a call."""
+    def _shorten_unanswered(self, problem: str) -> str:
+        """Return a problem, or only its fix if it is that no reply was configured for a call."""
         answered_by = self._mock.history.answered_by
-        calls = [call for call in self._calls if answered_by.get(call["number"]) is None]
-        return any(call["error"] == problem for call in calls)
+        for number, call in enumerate(self._calls, start=1):
+            is_answered = answered_by.get(call["number"]) is not None
+            if call["error"] == problem and not is_answered:
+                return f'Call {number} has no reply. Write set("{call["model_id"]}", …) for one.'
+        return problem
 
     def _explain_replies(self, reported: Sequence[str], is_explained: bool) -> str:
         # The mock of the run has standing replies for all tests, most of them unused in this one.
@@ -144,6 +150,14 @@ class CallSection:
         from llm_mock.plugin.other_mocks import explain_test_model
 
         return explain_test_model(self._item)
+
+    def _explain_kept_results(self) -> str:
+        if self._calls or not find_unused_replies(self._mock, ()):
+            return ""
+        # Imported here: most failing tests called a model.
+        from llm_mock.plugin.kept_results import explain_kept_results
+
+        return explain_kept_results(self._item)
 
     def _describe_patches(self) -> str:
         # Where warnings are errors, the test may have failed with this one.

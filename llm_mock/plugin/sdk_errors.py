@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import pytest
 from llm_mock.core.latency import TIMED_OUT
 from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.source_location import format_origin
-from llm_mock.plugin.failures import linked_errors
+from llm_mock.plugin.failures import linked_errors, list_frames
 from llm_mock.support.text import format_count
 
 if TYPE_CHECKING:
@@ -84,15 +85,36 @@ def _explain_template_error(error: BaseException, place: str) -> str:
         if _get_package(link) in WRAPPED_SDKS and _get_package(link) != _get_package(error):
             of_sdk = _get_qualified_name(type(link))
             expected = of_sdk if isinstance(error, type(link)) else type(error).__name__
+            advice = f"Expect it with pytest.raises({expected})."
+            if not _expects_error(error):
+                advice = (
+                    f"Catch {expected} in the application, or, if the test expects the error, "
+                    f"write pytest.raises({expected})."
+                )
             return (
                 f"The SDK raised {of_sdk} for the error of the reply{place}. The application's "
-                f"framework raised {raised} instead. Expect it with "
-                f"pytest.raises({expected})."
+                f"framework raised {raised} instead. {advice}"
             )
     return (
         f"The error of the reply{place} is raised as {raised}, as in production. If the test "
         f"expects an error, expect {raised}."
     )
+
+
+def _expects_error(error: BaseException) -> bool:
+    """Return whether a function of the project that an error passed expects one."""
+    for frame in list_frames(error):
+        code = frame.tb_frame.f_code
+        if "site-packages" in code.co_filename:
+            continue
+        try:
+            source = inspect.getsource(code)
+        except (OSError, SyntaxError):
+            continue
+        # `pytest.raises` and the `assertRaises` of unittest.
+        if "raises(" in source.lower():
+            return True
+    return False
 
 
 def _get_package(error: BaseException) -> str:

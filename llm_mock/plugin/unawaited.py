@@ -167,13 +167,25 @@ def _list_held(
             # The object of an AttributeError.
             values[""] = getattr(error, "obj", None)
         for name, value in values.items():
-            # A variable may hold the object of the error, too.
-            if not inspect.iscoroutine(value) or id(value) in seen:
-                continue
-            seen.add(id(value))
-            if _is_created(value):
-                _held[id(value)] = value.__qualname__
-                yield _format(value.__qualname__, _find_assignment(frame.f_code, line, name), item)
+            location = _find_assignment(frame.f_code, line, name)
+            for coroutine in _list_coroutines(value):
+                # A variable may hold the object of the error, too.
+                if id(coroutine) not in seen:
+                    seen.add(id(coroutine))
+                    _held[id(coroutine)] = coroutine.__qualname__
+                    yield _format(coroutine.__qualname__, location, item)
+
+
+def _list_coroutines(value: object) -> list[CoroutineType[object, object, object]]:
+    """Return a coroutine that did not start, or those in a list; none for other values."""
+    values = [value]
+    if isinstance(value, (list, tuple)):
+        values = [*value]
+    coroutines = []
+    for each in values:
+        if inspect.iscoroutine(each) and _is_created(each):
+            coroutines.append(each)
+    return coroutines
 
 
 def _find_assignment(code: CodeType, last_line: int, name: str) -> SourceLocation:

@@ -74,6 +74,37 @@ ADVICE = {
     ),
 }
 """A part of the wrong line of code and what to write, by Python's message."""
+MODEL_NAMES = {
+    "assert_called": "assert_any_call() or assert_called_once()",
+    "call_args": "last_call.prompt, or call_history[0]",
+    "call_args_list": "call_history[0].prompt",
+    "call_count": "prompt_count",
+    "called": "prompt_count",
+    "mock_calls": "call_history[0].prompt",
+    "reset_mock": "reset_history()",
+    "return_value": "mock_llm_responses.set('gpt-4o', 'Paris')",
+    "side_effect": (
+        "mock_llm_responses.script('gpt-4o', 'a', 'b'), "
+        "or mock_llm_responses.set_error('gpt-4o', error)"
+    ),
+}
+"""What to use on a mocked model, by the names that `unittest.mock` has for it."""
+REPLY_NAMES = ("return_value", "side_effect")
+"""The names of `unittest.mock` for a reply."""
+MODEL_ASSERTIONS = (
+    "assert_any_call",
+    "assert_called_once",
+    "assert_called_once_with",
+    "assert_called_with",
+    "assert_not_called",
+)
+"""The assertions of `unittest.mock` that a mocked model has, too."""
+METHOD_ERROR = re.compile(r"'(?:function|method)' object has no attribute '(\w+)'")
+"""Python's message; in an assignment, the error has the object only from Python 3.13 on."""
+PROMPT_ASSIGNMENT = re.compile(
+    r"(?:get_(?:async_)?model\([^()]*\)|(\b\w+))\.prompt\.(?:return_value|side_effect)\b"
+)
+"""A reply that is assigned to the method of a model: of a variable, or of a model just got."""
 
 
 class MisspeltAttribute(AttributeError):
@@ -85,18 +116,21 @@ class MisspeltAttribute(AttributeError):
     Args:
         owner: the object.
         name: the name of the attribute.
+        advice: what to use in place of it; None to name the nearest attribute.
     """
 
-    def __init__(self, owner: object, name: str) -> None:
+    def __init__(self, owner: object, name: str, advice: str | None = None) -> None:
         # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
         super().__init__(name=name)
         self._owner = owner
         self._name = name
+        self._advice = advice
 
     def __str__(self) -> str:
-        public = [name for name in dir(self._owner) if not name.startswith("_")]
-        nearest = suggest_name(self._name, public)
-        return f"{type(self._owner).__name__!r} object has no attribute {self._name!r}{nearest}"
+        problem = f"{type(self._owner).__name__!r} object has no attribute {self._name!r}"
+        if self._advice is not None:
+            return f"{problem}. Use {self._advice}."
+        return f"{problem}{suggest_name(self._name, _list_public_names(self._owner))}"
 
     def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
         # The owner may not be picklable.
@@ -111,7 +145,8 @@ MisspeltAttribute.__name__ = MisspeltAttribute.__qualname__ = "AttributeError"
 class NotAssignable:
     """A name of a class that its instances cannot assign; the error says what to write.
 
-    It is a descriptor, because a `__setattr__` would slow every assignment.
+    It is a descriptor, because a `__setattr__` would slow every assignment. A subclass in a project
+    may use the name for a value of its own.
 
     Args:
         advice: the end of the message.
@@ -121,11 +156,14 @@ class NotAssignable:
     def __init__(self, advice: str, method: FunctionType | None = None) -> None:
         self._advice = advice
         self._method = method
+        self.is_missing = method is None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
+        if instance is not None and self._name in vars(instance):
+            return vars(instance)[self._name]
         if self._method is None:
             raise AttributeError(self._name)
         if instance is None:
@@ -134,7 +172,26 @@ class NotAssignable:
 
     def __set__(self, instance: object, value: object) -> None:
         __tracebackhide__ = True
-        raise AttributeError(f"{self._name} cannot be assigned; {self._advice}.")
+        if not type(instance).__module__.startswith("llm_mock."):
+            vars(instance)[self._name] = value
+            return
+        advice = self.advise(instance, value)
+        raise AttributeError(f"{self._name} cannot be assigned; {advice}.")
+
+    def advise(self, instance: object, value: object) -> str:
+        """Return the end of the message about the assignment of a value."""
+        return self._advice
+
+
+def _list_public_names(owner: object) -> list[str]:
+    """Return the names of the attributes that an object has for its users."""
+    names = []
+    for name in dir(owner):
+        found = inspect.getattr_static(type(owner), name, None)
+        is_missing = isinstance(found, NotAssignable) and found.is_missing
+        if not name.startswith("_") and not is_missing:
+            names.append(name)
+    return names
 
 
 def explain_arguments(
@@ -235,6 +292,9 @@ def explain_attribute_error(error: AttributeError) -> str | None:
     It names the nearest attribute. It is for errors that are shown; None for those of other
     packages.
     """
+    used = METHOD_ERROR.match(str(error))
+    if used is not None:
+        return _explain_method_use(error, used[1])
     owner = error.obj
     place = owner.__name__ if isinstance(owner, ModuleType) else type(owner).__module__
     if not error.name or place.partition(".")[0] != "llm_mock":
@@ -246,6 +306,50 @@ def explain_attribute_error(error: AttributeError) -> str | None:
     if isinstance(owner, ModuleType):
         return f"{error}{suggest_nearest(error.name, public)}"
     return f"{error}{suggest_name(error.name, public)}"
+
+
+def _explain_method_use(error: AttributeError, name: str) -> str | None:
+    """Return a message about a method of a model that is used like a mock of `unittest`.
+
+    Args:
+        error: the error about an attribute of the method.
+        name: the name of the attribute.
+    """
+    method = error.obj
+    module = getattr(method, "__module__", None) or ""
+    is_of_model = module.startswith("llm_mock.boundaries.llm.")
+    called = getattr(method, "__name__", "")
+    if not is_of_model and _assigns_to_prompt(error):
+        is_of_model = True
+        called = "prompt"
+    advice = None
+    # The other advice is about the calls of a model, not of another method.
+    if called == "prompt" or name in REPLY_NAMES:
+        advice = MODEL_NAMES.get(name)
+    if called == "prompt" and name in MODEL_ASSERTIONS:
+        advice = f"{name}() of the model"
+    if advice is None or not is_of_model:
+        return None
+    return f"{error}: {called} is a method, not a mock. Use {advice}."
+
+
+def _assigns_to_prompt(error: AttributeError) -> bool:
+    """Return whether the line of an error assigns a reply to the method of a mocked model."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    frame = trace.tb_frame
+    line = linecache.getline(frame.f_code.co_filename, trace.tb_lineno)
+    found = PROMPT_ASSIGNMENT.search(line)
+    if found is None:
+        return False
+    name = found[1]
+    if name is None:
+        return True
+    model = frame.f_locals.get(name, frame.f_globals.get(name))
+    return inspect.getattr_static(type(model), "is_llm_mock", False) is True
 
 
 def explain_use(error: BaseException, frame: FrameType) -> str | None:

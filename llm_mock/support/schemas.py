@@ -6,11 +6,15 @@ import functools
 import json
 import weakref
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from llm_mock.errors import InvalidReply
+from llm_mock.support.formats import EXAMPLES, get_format_checker
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import described, suggest_nearest
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
@@ -80,7 +84,12 @@ def find_schema_problem(schema: JSONObject) -> str | None:
 
 
 def find_violations(
-    schema: JSONObject, value: object, called: str = "the answer", *, strict: bool = False
+    schema: JSONObject,
+    value: object,
+    called: str = "the answer",
+    *,
+    strict: bool = False,
+    checks_formats: bool = False,
 ) -> Iterator[str]:
     """Yield a line for each violation of a schema by a JSON value.
 
@@ -91,8 +100,9 @@ def find_violations(
         value: the value.
         called: the name of the value in messages.
         strict: whether a reference to another address, which is never followed, is a violation.
+        checks_formats: whether a text of another `format` is a violation.
     """
-    validator, unresolvable = get_validator(json.dumps(schema))
+    validator, unresolvable = get_validator(json.dumps(schema), checks_formats)
     if validator is None:
         return
     try:
@@ -105,8 +115,35 @@ def find_violations(
             yield f"{called}: the schema refers to {reference!r}, which is not in it"
         return
     for error in errors:
-        hint = _suggest_property(error)
-        yield f"{called}{_format_path(error.absolute_path)}: {error.message}{hint}"
+        place = called + _format_path(error.absolute_path)
+        yield f"{place}: {_describe_error(error)}"
+
+
+def _describe_error(error: ValidationError) -> str:
+    """Return the message of an error, with a hint at the fix if there is one."""
+    wrong_format = _find_format_error(error)
+    if wrong_format is None:
+        return f"{error.message}{_suggest_property(error)}"
+    name = str(wrong_format.validator_value)
+    example = EXAMPLES[name]
+    return f"{wrong_format.message}, for example {example!r}"
+
+
+def _find_format_error(error: ValidationError) -> ValidationError | None:
+    """Return the error of a text with a wrong format, which may be one of several choices."""
+    if error.validator == "format":
+        return error
+    # `date | None` is a choice, whose own message does not name the format.
+    if error.validator not in ("anyOf", "oneOf"):
+        return None
+    choices = [choice for choice in error.context if choice.validator == "format"]
+    if len(choices) != 1:
+        return None
+    # The text is the value itself, and not within it.
+    [choice] = choices
+    if choice.absolute_path != error.absolute_path:
+        return None
+    return choice
 
 
 def _suggest_property(error: Any) -> str:
@@ -128,7 +165,7 @@ def _suggest_property(error: Any) -> str:
 
 
 def find_text_violations(schema: JSONObject, text: str) -> tuple[str, ...]:
-    """Return a line for each violation of a schema by the text of an answer."""
+    """Return a line for each violation of a schema by the text of a scripted answer."""
     return _text_violations(json.dumps(schema), text)
 
 
@@ -138,11 +175,11 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         return (f"the text is not JSON: {error}",)
-    return tuple(find_violations(json.loads(schema), value))
+    return tuple(find_violations(json.loads(schema), value, checks_formats=True))
 
 
 @functools.lru_cache
-def get_validator(schema: str) -> tuple[Any, type[Exception]]:
+def get_validator(schema: str, checks_formats: bool = False) -> tuple[Any, type[Exception]]:
     """Return a validator, None for an invalid schema, and its exception for unknown references."""
     from jsonschema.exceptions import SchemaError
     from referencing import Registry
@@ -154,8 +191,12 @@ def get_validator(schema: str) -> tuple[Any, type[Exception]]:
         validator.check_schema(loaded)
     except SchemaError:
         return None, Unresolvable
+    checker = None
+    # Most schemas have no format, and need no checker.
+    if checks_formats and '"format"' in schema:
+        checker = get_format_checker()
     # Without a registry of its own, the validator would fetch references from the network.
-    return validator(loaded, registry=Registry()), Unresolvable
+    return validator(loaded, registry=Registry(), format_checker=checker), Unresolvable
 
 
 def _validator_class(schema: Any) -> Any:

@@ -229,6 +229,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
     ({"type": "integer", "minimum": 0.5}, 1),
     ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5}, 0.25),
     *(({"type": "string", "format": name}, value) for name, value in FORMATS.items()),
+    ({"type": "string", "format": "date", "examples": ["1 May 2025"]}, FORMATS["date"]),
     ({"type": "string", "minLength": 6}, "textte"),
     ({"required": ["a"]}, {"a": "text"}),
     ({"properties": {"a": {"type": "null"}}}, {}),

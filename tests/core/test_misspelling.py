@@ -9,10 +9,11 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from llm_mock import InvalidReply, LLMMock, create_mock_get_model
+from llm_mock import InvalidReply, LLMMock, MockLLMModel, create_mock_get_model
 from llm_mock.boundaries.llm.guessed_names import NAMES_BY_ADVICE
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "api.md"
@@ -153,6 +154,26 @@ def test_all_advice_for_guessed_names_is_tried() -> None:
     guesses = " ".join(NAMES_BY_ADVICE.values()).split()
     assert len(guesses) == len({*guesses})
     assert not {*guesses} & {*vars(create_mock_get_model())}
+
+
+def test_the_model_of_a_project_may_have_names_of_unittest() -> None:
+    class OwnModel(MockLLMModel):
+        def __init__(self) -> None:
+            super().__init__("m")
+            setattr(self, "return_value", "x")  # noqa: B010
+
+    model: Any = OwnModel()
+    assert model.return_value == "x"
+    with patch.object(model, "return_value", "y"):
+        assert model.return_value == "y"
+    assert not hasattr(model, "side_effect")
+
+
+def test_other_attributes_of_a_model_may_be_patched() -> None:
+    model = create_mock_get_model()("m")
+    with patch.object(model, "prompt", return_value="x") as prompt:
+        assert model.prompt("Hi") == "x"
+    prompt.assert_called_once_with("Hi")
 
 
 def test_a_name_that_is_near_to_none_is_answered_with_all_of_them() -> None:

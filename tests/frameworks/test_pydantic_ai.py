@@ -178,3 +178,99 @@ def test_a_failure_names_its_own_model_and_its_own_error(
     [wrapped] = [line for line in shown if line.startswith("The SDK raised")]
     assert wrapped.startswith("The SDK raised openai.RateLimitError for the error of the reply")
     assert "framework raised pydantic_ai." in wrapped
+
+
+USED_MODELS = """
+import pytest
+from pydantic_ai import Agent, models
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.test import TestModel
+
+agent = Agent("openai-chat:gpt-5")
+tested = Agent("test")
+
+class Client:
+    def run(self, prompt, model):
+        return prompt
+
+@pytest.fixture(autouse=True)
+def replies(mock_llm_responses):
+    mock_llm_responses.set("gpt-5", "Sunny.")
+
+@pytest.fixture
+def unused():
+    return TestModel()  # unused
+
+class TestMethods:
+    @pytest.fixture
+    def overridden(self):
+        with agent.override(
+            model=TestModel()  # fixture
+        ):
+            yield
+
+    def test_fixture(self, overridden):
+        assert agent.run_sync("Rome?").output == "Sunny."
+
+def answer(messages, info):
+    raise RuntimeError("no answer")
+
+def make_model():
+    return FunctionModel(answer)  # helper
+
+def test_helper():
+    agent.run_sync("Rome?", model=make_model())
+
+def test_name():
+    assert agent.run_sync("Rome?", model="test").output == "Sunny."  # name
+
+def test_agent():
+    assert Agent("test").run_sync("Rome?").output == "Sunny."  # agent
+
+def test_global():
+    assert tested.run_sync("Rome?").output == "Sunny."
+
+def test_conftest(of_conftest):
+    assert agent.run_sync("Rome?").output == "Sunny."
+
+def test_other_calls():
+    # No TestModel() is used.
+    assert Client().run(prompt="test", model="other") == "TestModel()"
+
+def test_a_used_reply():
+    assert agent.run_sync("Rome?").output == "TestModel()"
+    agent.run_sync("Rome?", model="test")
+"""
+OF_CONFTEST = """
+import pytest
+from pydantic_ai import models
+from test_it import agent
+
+@pytest.fixture
+def of_conftest():
+    with agent.override(model="test"):
+        yield
+"""
+
+
+def test_a_failure_names_the_test_model_of_fixtures_and_helpers(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    pytester.makepyfile(test_it=USED_MODELS)
+    pytester.makeconftest(OF_CONFTEST)
+    result = pytester.runpytest("--tb=line", "-Wdefault", "-p", "no:randomly")
+    result.assert_outcomes(failed=8)
+    places = {}
+    for number, line in enumerate(USED_MODELS.strip().splitlines(), start=1):
+        places[line.rpartition("# ")[2]] = f" (test_it.py:{number})"
+    answers = " answers instead of the provider's model, "
+    shown = [line for line in result.stdout.lines if answers in line]
+    assert [line.partition(answers)[0] for line in shown] == [
+        f"TestModel of pydantic_ai{places['fixture']}",
+        f"FunctionModel of pydantic_ai{places['helper']}",
+        f"The model 'test' of pydantic_ai{places['name']}",
+        f"The model 'test' of pydantic_ai{places['agent']}",
+        "TestModel of pydantic_ai",
+        "The model 'test' of pydantic_ai (conftest.py:7)",
+    ]

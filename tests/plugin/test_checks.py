@@ -317,6 +317,8 @@ def test_a_broken_reply_is_explained_beside_unused_ones(pytester: pytest.Pyteste
             "  1. gpt-4o  'Hello'* raised: see above",
             "Configured replies:",
             "*- LLM calls -*",
+            'Call 1 has no reply. Write set("gpt-4o", …) for one.',
+            "The call: *.py:6, from *.py:17",
             "  1. gpt-4o  'Hello'* raised: No reply was configured for this call",
             "Configured replies:",
         ],

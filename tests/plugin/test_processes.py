@@ -208,3 +208,75 @@ def test_the_command_that_an_sdk_asks_for_the_processor_is_not_handed_the_mock(
         """
     )
     pytester.runpytest().assert_outcomes(passed=1)
+
+
+OWN_ENVIRONMENTS = """
+import os, subprocess, sys
+import pytest
+
+VARIABLES = {"PATH": os.environ["PATH"]}
+
+@pytest.fixture(autouse=True)
+def replies(mock_llm_responses):
+    mock_llm_responses.set("m", "text")
+
+@pytest.mark.parametrize("command", [[sys.executable, "-c", ""], ["python3", "-c", ""]])
+def test_python(command):
+    for _ in range(2):
+        subprocess.run(command, env=VARIABLES)
+    assert False
+
+def test_shell():
+    subprocess.run("python -c ''", shell=True, env=VARIABLES)
+    assert False
+
+@pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="POSIX only")
+def test_spawn():
+    pid = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], VARIABLES)
+    os.waitpid(pid, 0)
+    assert False
+
+def test_asked_for_no_mock():
+    subprocess.run([sys.executable, "-c", ""], env={**VARIABLES, "LLM_MOCK": "0"})
+    assert False
+
+def test_all_variables():
+    subprocess.run([sys.executable, "-c", ""], env={**os.environ})
+    assert False
+
+def test_inherited():
+    subprocess.run([sys.executable, "-c", ""])
+    assert False
+
+def test_other_program():
+    subprocess.run(["true"], env=VARIABLES)
+    assert False
+
+def test_no_unused_reply(mock_llm_calls):
+    mock_llm_calls.get_model("m").prompt("Hi").text()
+    subprocess.run([sys.executable, "-c", ""], env=VARIABLES)
+    assert False
+"""
+
+
+def test_a_failure_names_a_process_with_an_environment_of_its_own(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_it=OWN_ENVIRONMENTS)
+    result = pytester.runpytest("--tb=line")
+    result.assert_outcomes(failed=9)
+    lines = OWN_ENVIRONMENTS.strip().splitlines()
+    starts = ["subprocess.run(command", 'subprocess.run("python', "pid = os.posix_spawn"]
+    [first, second, third] = [
+        number
+        for start in starts
+        for number, line in enumerate(lines, start=1)
+        if line.strip().startswith(start)
+    ]
+    shown = [line for line in result.stdout.lines if line.startswith("A Python process was")]
+    assert shown == [
+        f"A Python process was started with its own environment (test_it.py:{number}), which "
+        "contains neither LLM_MOCK nor PFLOW_TESTING, so the mock was not active in the process. "
+        "Write env={**os.environ, …}, or in a test env=mock_llm_calls.environment()."
+        for number in (first, first, second, third)
+    ]

@@ -173,6 +173,11 @@ def test_retried_by_llm(mock_llm_responses):
         llm.get_model("gpt-4o").prompt("Hi").text()
     llm.get_model("gpt-4o").prompt("Hi").text()
     assert False
+
+def test_expected_of_a_framework(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", templates.rate_limit())
+    with pytest.raises(openai.RateLimitError):
+        ask_framework(framework.ModelError)
 """
 RETRY = (
     "Call {} is a retry of call {} by the SDK, which got an answer. For an error on every attempt, "
@@ -184,8 +189,10 @@ EXPECTED_ERROR = (
 )
 OF_FRAMEWORK = (
     "The SDK raised openai.RateLimitError for the error of the reply (test_it.py:{}). The "
-    "application's framework raised framework.{} instead. Expect it with "
-    "pytest.raises({})."
+    "application's framework raised framework.{} instead. {}"
+)
+UNEXPECTED = (
+    "Catch {0} in the application, or, if the test expects the error, write pytest.raises({0})."
 )
 NOTE = (
     "The {kind} of a reply (test_it.py:{line}) reaches an SDK as a failed request. The SDK raised "
@@ -200,7 +207,7 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     pytester.syspathinsert(library)
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=24, passed=2)
+    result.assert_outcomes(failed=25, passed=2)
     notes = [
         NOTE.format(
             kind="ConnectionError",
@@ -231,11 +238,12 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     templates = [line for line in shown if "the error of the reply" in line.lower()]
     assert templates == [
         EXPECTED_ERROR.format("openai.AuthenticationError", 24),
-        OF_FRAMEWORK.format(31, "ModelError", "ModelError"),
+        OF_FRAMEWORK.format(31, "ModelError", UNEXPECTED.format("ModelError")),
         # An error of the SDK's own class is caught as that.
-        OF_FRAMEWORK.format(35, "LimitError", "openai.RateLimitError"),
+        OF_FRAMEWORK.format(35, "LimitError", UNEXPECTED.format("openai.RateLimitError")),
         EXPECTED_ERROR.format("openai.RateLimitError", 80),
         EXPECTED_ERROR.format("openai.RateLimitError", 115),
+        OF_FRAMEWORK.format(134, "ModelError", "Expect it with pytest.raises(ModelError)."),
     ]
     answered = [line for line in shown if line.startswith("Each call got an answer.")]
     assert answered == [

@@ -302,6 +302,61 @@ TYPOS = {
     "mock.responses = {'m': 'x'}": "*responses cannot be assigned; set the reply of a model: *",
     "mock.return_value = 'x'": "*return_value cannot be assigned; set the reply of a model: *",
     "mock.side_effect = ['x']": "*side_effect cannot be assigned; queue replies with mock.script(*",
+    "mock.get_model('gpt-4o').return_value = 'Paris'": (
+        "*AttributeError: return_value cannot be assigned; write mock_llm_responses.set('gpt-4o', "
+        "'Paris')."
+    ),
+    "llm.get_async_model('m').return_value = {'a': 1}": (
+        "*return_value cannot be assigned; write mock_llm_responses.set('m', {\"a\": 1})."
+    ),
+    "mock('m').side_effect = ['a', 'b']": (
+        "*side_effect cannot be assigned; write mock_llm_responses.script('m', 'a', 'b'), or "
+        "mock_llm_responses.set_error('m', error)."
+    ),
+    "mock('m').responses = ['a']": "*responses cannot be assigned; write *.script('m', 'a', 'b').",
+    "create_mock_get_model()('m').return_value = 5": (
+        "*return_value cannot be assigned; write mock.set('m', …)."
+    ),
+    "llm_mock.MockLLMModel('m').return_value = 'x'": (
+        "*return_value cannot be assigned; assign default_response."
+    ),
+    "llm_mock.MockLLMModel('m').side_effect = OSError": (
+        "*side_effect cannot be assigned; assign default_response, which may be a function or *"
+    ),
+    "mock.get_embedding_model('e').return_value = [1.0]": (
+        "*return_value cannot be assigned; write set(text, vector) of the model."
+    ),
+    "mock('m').call_args": (
+        "*has no attribute 'call_args'. Use last_call.prompt, or call_history[[]0]."
+    ),
+    "mock('m').call_args_list": "*attribute 'call_args_list'. Use call_history[[]0].prompt.",
+    "mock('m').call_count": "*has no attribute 'call_count'. Use prompt_count.",
+    "llm.get_async_model('m').called": "*has no attribute 'called'. Use prompt_count.",
+    "mock('m').side_effect": "*has no attribute 'side_effect'. Use mock_llm_responses.script('*",
+    "mock.get_embedding_model('e').call_count": "*'call_count'. Use len(call_history).",
+    "mock('m').return_valu": "*has no attribute 'return_valu'; known are Options, *",
+    "mock('m').prompt.return_value.text.return_value = 'x'": (
+        "*has no attribute 'return_value': prompt is a method, not a mock. Use "
+        "mock_llm_responses.set('gpt-4o', 'Paris')."
+    ),
+    "mock.get_model.return_value.prompt.return_value = 'x'": (
+        "*has no attribute 'return_value': get_model is a method, not a mock. Use *.set('gpt-4o', *"
+    ),
+    "mock.get_model('m').prompt.return_value = 'x'": (
+        "*'return_value'*: prompt is a method, not a mock. Use mock_llm_responses.set('gpt-4o', *"
+    ),
+    "model = mock('m'); model.prompt.side_effect = ['x']": (
+        "*'side_effect'*: prompt is a method, not a mock. Use mock_llm_responses.script('gpt-4o', *"
+    ),
+    "mock('m').prompt.call_args": "*: prompt is a method, not a mock. Use last_call.prompt, or *",
+    "mock('m').prompt.assert_called_once()": (
+        "*: prompt is a method, not a mock. Use assert_called_once() of the model."
+    ),
+    "own = Own(); own.set_quota.return_value": "*'function' object has no attribute 'return_value'",
+    "own = Own(); own.prompt = own.set_quota; own.prompt.call_args": (
+        "*'function' object has no attribute 'call_args'"
+    ),
+    "mock.get_model.call_args": "*'function' object has no attribute 'call_args'",
     "mock.assert_called()": "*'assert_called'. Use assert_any_call() or assert_called_once().",
     "ToolCall('weather', args={})": "*has no argument 'args'; did you mean 'arguments'? *",
     "ToolCall(tool='weather')": "*ToolCall() has no argument 'tool'; did you mean 'name'? *",
@@ -639,6 +694,60 @@ MISUSES = {
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hel+o$'); ask(); assert False": (
         "*the prompt 'Hello' is not one that contains 'Hel+o$' (a text is not a pattern: use "
         "re.compile)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', prompt='*ell*'); ask(); assert False": (
+        "*the prompt 'Hello' is not one that contains '[*]ell[*]' (leave out the [*]: a text "
+        "matches anywhere in the prompt)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hell*'); ask(); assert False": (
+        "*(leave out the [*]: a text matches anywhere in the prompt)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', system='*rief'); two_turns(); assert False": (
+        "*(leave out the [*]: a text matches anywhere in the system prompt)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', prompt='*'); ask(); assert False": (
+        "*(leave out the condition: without it, any prompt matches)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', prompt='*rain*'); ask(); assert False": (
+        "*the prompt 'Hello' is not one that contains '[*]rain[*]'"
+    ),
+    "mock.set('*', 'x'); mock.on('POST', '/chat/completions', {}); complete(); assert False": (
+        "    nearest call: 1, but the path is /v1/chat/completions, not /chat/completions: write "
+        "on('POST', '/v1/chat/completions', …)"
+    ),
+    "mock.set('*', 'x'); mock.on('*', '/v1/Chat/Completions/', {}); complete(); assert False": (
+        "*but the path is /v1/chat/completions, not /v1/Chat/Completions/: write on('POST', *"
+    ),
+    "mock.set('*', 'x'); mock.on('POST', '/v1/chat', {}); complete(); assert False": (
+        "*the path is /v1/chat/completions, not /v1/chat: write on('POST', '/v1/chat/completions'*"
+    ),
+    "mock.set('*', 'x'); mock.on('POST', '/chat/*', {}); complete(); assert False": (
+        "*the path is /v1/chat/completions, not /chat/[*]: write on('POST', '/v1/chat/[*]', …)"
+    ),
+    "mock.set('*', 'x'); mock.on('POST', 'https://api.openai.com/chat/completions', {}); "
+    "complete(); assert False": (
+        "*write on('POST', 'https://api.openai.com/v1/chat/completions', …)"
+    ),
+    "mock.on('POST', '/moderations', {}); moderate(); assert False": (
+        "*the path is /v1/moderations, not /moderations: write on('POST', '/v1/moderations', …)"
+    ),
+    "mock.on('POST', '/v1', {}); moderate(); assert False": (
+        "*but the request is POST /v1/moderations, not POST /v1"
+    ),
+    "mock.set('*', 'x'); mock.on('GET', '/v1/chat/completions', {}); complete(); assert False": (
+        "*but the method is POST, not GET"
+    ),
+    "mock.on('POST', 'https://x.org/v1/moderations', {}); moderate(); assert False": (
+        "*but the host is api.openai.com, not x.org"
+    ),
+    "mock.set('*', 'x'); complete(); mock.on('POST', '/v1/chat/completions', {}); assert False": (
+        "*it was made before the reply was configured: configure the reply before the call"
+    ),
+    "mock.set('*', 'x'); mock.on('POST', '/v1/completions', {}); complete(); assert False": (
+        "*but the request is a call of gpt-4o, not POST /v1/completions"
+    ),
+    "mock.set('*', 'x'); mock.on('POST', '/chat/completions', {}); ask(); assert False": (
+        "*but the request is a call of gpt-4o, not POST /chat/completions"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hello('); ask(); assert False": (
         "*the prompt 'Hello' is not one that contains 'Hello('"

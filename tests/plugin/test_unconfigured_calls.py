@@ -392,6 +392,157 @@ def test_a_call_that_repeats_a_failed_one_is_called_a_retry(
     assert ('Queue one more: mock_llm_responses.add("gpt-5", "…")' in output) is not is_retry
 
 
+@pytest.mark.parametrize(("first", "stays"), [('ToolCall("price", {})', False), ('"A text"', True)])
+def test_a_tool_call_that_was_used_up_is_not_to_stay(
+    pytester: pytest.Pytester, first: str, stays: bool
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import llm
+        from llm_mock import ToolCall
+
+        def price() -> str:
+            return "3 EUR"
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.add("gpt-4o", {first})
+            llm.get_model("gpt-4o").chain("What does tea cost?", tools=[price]).text()
+            llm.get_model("gpt-4o").prompt("And coffee?").text()
+            assert False
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    output = result.stdout.str()
+    queue = "Queue the answer after the tool call: script(model, ToolCall(…), text)."
+    assert (queue in output) is not stays
+    assert ("A reply of set() would stay." in output) is stays
+
+
+@pytest.mark.parametrize(("options", "is_told"), [("stream=True", True), ("stream=False", False)])
+def test_queued_texts_for_the_chunks_of_one_stream_are_recognised(
+    pytester: pytest.Pytester, options: str, is_told: bool
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import openai
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.add("gpt-5", "It is ")
+            mock_llm_responses.add("gpt-5", "sunny.")
+            list(openai.OpenAI().responses.create(model="gpt-5", input="Hi", {options}))
+            assert False
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    hint = "for several chunks of a stream, write Reply(chunks=['It is ', 'sunny.'])"
+    assert (hint in result.stdout.str()) is is_told
+
+
+@pytest.mark.parametrize(
+    ("reply", "count", "is_told"),
+    [
+        ("script('gpt-5', 'A', 'B')", 2, True),
+        ("set('gpt-5', 'A')", 2, False),
+        ("add('gpt-5', 'A', times=2, prompt='x')", 2, False),
+        ("script('gpt-5', 'A', 'B')", 1, False),
+    ],
+    ids=["a queue", "a standing reply", "a condition", "one thread"],
+)
+def test_calls_of_several_threads_that_use_one_queue_are_named(
+    pytester: pytest.Pytester, reply: str, count: int, is_told: bool
+) -> None:
+    pytester.makepyfile(
+        f"""
+        from concurrent.futures import ThreadPoolExecutor
+        from threading import Barrier
+        import openai
+
+        barrier = Barrier({count})
+
+        def ask(prompt):
+            barrier.wait()
+            client = openai.OpenAI()
+            return [client.responses.create(model="gpt-5", input="x") for _ in range(2 // {count})]
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.{reply}
+            with ThreadPoolExecutor() as pool:
+                list(pool.map(ask, range({count})))
+            assert False
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    told = (
+        "Calls 1 and 2 came from different threads. If the threads run at the same time, the order "
+        "of the calls can change, but queued replies are used in order. Give each reply a "
+        'condition: set(model, reply, prompt="…").'
+    )
+    assert (told in result.stdout.str()) is is_told
+
+
+def test_a_reply_for_an_endpoint_without_a_conversation_is_told_to_be_another(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import openai
+        from llm_mock import Reply
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("omni-moderation-latest", Reply(data={"flagged": True}))
+            assert openai.OpenAI().moderations.create(input="Hi").results[0].flagged
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "    nearest call: 1, but set(), add() and script() do not answer it: write "
+            "on('POST', '/v1/moderations', …)"
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_told"), [("app.ask(); app.ask()", True), ("app.ask()", False), ("pass", False)]
+)
+def test_a_function_that_kept_the_result_of_an_earlier_test_is_named(
+    pytester: pytest.Pytester, calls: str, is_told: bool
+) -> None:
+    pytester.makepyfile(
+        app="""
+        import functools
+        import llm
+
+        @functools.lru_cache
+        def ask():
+            return llm.get_model("gpt-4o").prompt("Hi").text()
+        """,
+        test_it=f"""
+        import app
+        import pytest
+
+        @pytest.fixture(scope="module", autouse=True)
+        def earlier():
+            {calls}
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "Hello")
+            assert False
+        """,
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    told = (
+        "ask() of app keeps its results, and returned one without running. If this is the result "
+        "of another test, call ask.cache_clear() before each test."
+    )
+    assert (told in result.stdout.str()) is is_told
+
+
 def test_the_message_about_a_call_has_the_end_of_its_prompt(project: pytest.Pytester) -> None:
     project.makepyfile(
         """

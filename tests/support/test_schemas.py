@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pydantic
 import pytest
 
 from llm_mock.errors import InvalidReply
+from llm_mock.support.formats import EXAMPLES
 from llm_mock.support.schemas import (
     find_schema_problem,
     find_text_violations,
@@ -146,3 +148,49 @@ def test_a_reference_that_is_not_followed_is_a_violation_for_the_strict() -> Non
 )
 def test_the_text_of_an_answer_is_checked(text: str, violations: tuple[str, ...]) -> None:
     assert find_text_violations({"type": "integer"}, text) == violations
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted", "refused"),
+    [
+        ("date", ["2025-05-01", "2025-05-01T00:00:00"], "1 May 2025"),
+        ("date-time", ["2025-05-01T10:30:00Z", "2025-05-01 10:30", "2025-05-01"], "tomorrow"),
+        ("time", ["10:30:00Z", "10:30"], "noon"),
+        ("duration", ["P1DT2H", "PT0S", "01:30:00"], "two days"),
+        ("uuid", ["00000000-0000-4000-8000-000000000001", "0" * 32], "first"),
+        ("email", ["ada@example.com"], "ada"),
+        ("ipv4", ["0.0.0.0", "192.0.2.1"], "localhost"),
+        ("ipv6", ["::", "fe80::1%eth0"], "192.0.2.1"),
+    ],
+)
+def test_a_text_of_another_format_is_a_violation_of_a_scripted_answer(
+    name: str, accepted: list[str], refused: str
+) -> None:
+    schema = {"type": "string", "format": name}
+    for text in [*accepted, EXAMPLES[name]]:
+        assert find_text_violations(schema, json.dumps(text)) == ()
+    violation = f"the answer: {refused!r} is not a {name!r}, for example {EXAMPLES[name]!r}"
+    assert find_text_violations(schema, json.dumps(refused)) == (violation,)
+    optional = {"anyOf": [schema, {"type": "null"}]}
+    assert find_text_violations(optional, json.dumps(refused)) == (violation,)
+    assert list(find_violations(schema, refused)) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"format": "date"}, "5"),
+        ({"type": "string", "format": "zip-code"}, '"x"'),
+        ({"type": "string", "format": "uri"}, '"x"'),
+        ({"anyOf": [{"type": "string", "format": "date"}, {"type": "string"}]}, '"soon"'),
+    ],
+)
+def test_other_formats_and_values_are_no_violation(schema: Any, text: str) -> None:
+    assert find_text_violations(schema, text) == ()
+
+
+def test_a_choice_of_two_formats_keeps_its_own_message() -> None:
+    schema = {"anyOf": [{"format": "date"}, {"format": "time"}]}
+    assert find_text_violations(schema, '"soon"') == (
+        "the answer: 'soon' is not valid under any of the given schemas",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from llm.models import EmbeddingModel
 
@@ -21,9 +22,20 @@ from llm_mock.core.vectors import (
     parse_vector,
 )
 from llm_mock.errors import InvalidReply
+from llm_mock.support.misspelling import NotAssignable
 
 CAPABILITIES = ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text")
 """The attributes that `llm` reads from an embedding model."""
+GUESSED_NAMES = {
+    "call_args": "call_history[0]",
+    "call_args_list": "call_history",
+    "call_count": "len(call_history)",
+    "called": "len(call_history)",
+    "mock_calls": "call_history",
+    "return_value": "set(text, vector)",
+    "side_effect": "set(text, vector), or set_error(error)",
+}
+"""What to use, by the names that `unittest.mock` has for it."""
 
 
 class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
@@ -36,6 +48,13 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
 
     is_llm_mock = True
     supports_binary = True
+    _advice_by_name = GUESSED_NAMES
+
+    # Without these, an assignment would be accepted and have no effect. Hidden from type checkers,
+    # which know that there is nothing to assign.
+    if not TYPE_CHECKING:
+        return_value = NotAssignable("write set(text, vector) of the model")
+        side_effect = NotAssignable("write set(text, vector) or set_error(error) of the model")
 
     def __init__(
         self,

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.core.assertions import CallAssertions, explain_missing_calls, forward_assertion
 from llm_mock.core.call import Call
+from llm_mock.core.context import current_mock_if_created
 from llm_mock.core.history import ModelState
 from llm_mock.core.mock import Mock
+from llm_mock.support.misspelling import NotAssignable
+from llm_mock.support.text import shorten
+
+
+class NotAssignableToModel(NotAssignable):
+    """A name of `unittest.mock` for replies, whose error says how to configure them.
+
+    Args:
+        advice: what to write, with the places `{mock}`, `{model}` and `{value}`.
+        own_advice: what to write for a model that belongs to no mock with methods for replies.
+    """
+
+    def __init__(self, advice: str, own_advice: str) -> None:
+        super().__init__(advice)
+        self._own_advice = own_advice
+
+    def advise(self, instance: object, value: object) -> str:
+        """Return the end of the message about the assignment of a value."""
+        if not isinstance(instance, MockedModelMixin):
+            return self._advice
+        mock = instance.mock()
+        if mock is not None and not hasattr(mock, "set"):
+            return self._own_advice
+        name = "mock"
+        if mock is current_mock_if_created():
+            name = "mock_llm_responses"
+        shown = "…"
+        if isinstance(value, (str, dict)):
+            shown = shorten(value)
+        model = repr(instance.model_id)
+        return self._advice.format(mock=name, model=model, value=shown)
 
 
 class MockedModelMixin:
@@ -16,6 +48,20 @@ class MockedModelMixin:
 
     model_id: str = ""
     is_llm_mock = True
+
+    # Without these, an assignment would be accepted and have no effect. Hidden from type checkers,
+    # which know that there is nothing to assign.
+    if not TYPE_CHECKING:
+        responses = NotAssignableToModel(
+            "write {mock}.script({model}, 'a', 'b')", "assign default_response"
+        )
+        return_value = NotAssignableToModel(
+            "write {mock}.set({model}, {value})", "assign default_response"
+        )
+        side_effect = NotAssignableToModel(
+            "write {mock}.script({model}, 'a', 'b'), or {mock}.set_error({model}, error)",
+            "assign default_response, which may be a function or an exception",
+        )
 
     def mock(self) -> Mock | None:
         """Return the mock that answers when the model is called; None for the real model.

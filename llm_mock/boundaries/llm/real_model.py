@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import llm
@@ -23,6 +23,8 @@ class ReplacesRealModel(KeyMixin):
     """A mocked model that may replace a registered one, whose name and values it then has."""
 
     _registered: Any = None
+    _advice_by_name: Mapping[str, str] = {}
+    """What to use in place of attributes that newcomers guess."""
 
     def bind_real_model(self, real: object, attributes: Iterable[str]) -> None:
         """Replace a registered model, and copy the given attributes of it."""
@@ -44,7 +46,7 @@ class ReplacesRealModel(KeyMixin):
             # A property that failed comes here too, and shows its own error.
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
-            raise MisspeltAttribute(self, name)
+            raise MisspeltAttribute(self, name, self._advice_by_name.get(name))
         return value
 
     def get_key(self, explicit_key: str | None = None) -> str | None:

@@ -34,6 +34,7 @@ from llm_mock.boundaries.llm.unconsumed_responses import (
 from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import to_plain_json
+from llm_mock.support.misspelling import MODEL_NAMES
 from llm_mock.support.schemas import to_json_schema
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class PermissiveModel(ReplacesRealModel, BaseModel):
     has_real_capabilities = False
     """Whether a real model's capabilities were copied. `prompt()` then lets `llm` refuse arguments
     that are no options of the model."""
+    _advice_by_name = MODEL_NAMES
     _server_side_tools: tuple[type, ...] = ()
 
     @property
