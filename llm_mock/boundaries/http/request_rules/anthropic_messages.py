@@ -185,7 +185,7 @@ THINKING_BUDGET = Rule(
 )
 THINKING_SAMPLING = Rule(
     "thinking-sampling",
-    "a temperature, top_p or top_k that thinking does not allow",
+    "a temperature, top_p or top_k that the API does not allow with thinking",
     THINKING_GUIDE,
 )
 ONE_SAMPLING = Rule(
