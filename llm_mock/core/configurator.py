@@ -459,7 +459,7 @@ class ResponseConfigurator:
                 f"list {shorten(response)}. For one reply per call, write "
                 f"script({model!r}, first, second). For the chunks of one answer, write "
                 "Reply(chunks=[...]). If the list itself is the answer, write Reply(data=[...]), "
-                'or for pydantic-ai {"response": [...]}.'
+                'or for pydantic-ai and OpenAI Agents {"response": [...]}.'
             )
             self.replies.add_hint(message)
             warn_caller(ListReplyWarning(message))

@@ -209,7 +209,8 @@ def _explain_used_up(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
             used_up[id(reply)] = reply
     if not used_up:
         return []
-    return [_format_used_up(list(used_up.values()), "the calls answered by default")]
+    problem = _format_used_up(list(used_up.values()), "a call that was answered by default")
+    return [f"{problem} To answer it, too, queue one more reply with add() or script()."]
 
 
 def _explain_threads(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
@@ -292,7 +293,7 @@ def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     problem = f"{count} for {unmatched} {verb} used up by earlier calls{shown}."
     # A tool call that stays would be returned again after the result of the tool, without an end.
     if getattr(replies[-1].answer, "tool_calls", False):
-        return f"{problem} Queue the answer after the tool call: script(model, ToolCall(…), text)."
+        return f"{problem} After the tool call comes an answer: script(model, ToolCall(…), text)."
     return f"{problem} A reply of set() would stay."
 
 

@@ -91,8 +91,7 @@ class CallSection:
         if self._is_call_phase:
             parts.append(explain_retries(self._calls, self._error))
             parts.append(explain_missing_error(self._error, self._calls))
-            parts.append(explain_unawaited(self._error, self._item, self._handled))
-            parts += [self._list_unread(), replies, self._describe_patches()]
+            parts += [self._explain_unread(), replies, self._describe_patches()]
             parts.append(self._patches.explain_other_mocks(self._error))
             parts += [self._explain_test_model(), self._explain_kept_results()]
             parts.append(explain_own_environments(mock, self._calls))
@@ -137,6 +136,16 @@ class CallSection:
             return ""
         texts = [get_exception_text(self._error), *shown]
         return format_calls([_shorten_error(call, texts) for call in self._calls])
+
+    def _explain_unread(self) -> str:
+        """Return the coroutines that were not awaited, and the responses that were not read."""
+        unawaited = explain_unawaited(self._error, self._item, self._handled)
+        # The text of an async response that was not awaited is none that was not read.
+        unread = "" if "AsyncResponse." in unawaited else self._list_unread()
+        # The failure itself may name the coroutine.
+        if unawaited in get_exception_text(self._error):
+            unawaited = ""
+        return "\n".join(filter(None, [unawaited, unread]))
 
     def _list_unread(self) -> str:
         # Without this module no response of `llm` was made.

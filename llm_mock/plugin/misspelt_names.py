@@ -59,6 +59,14 @@ FIXTURE_SYNONYMS = {
     "mock_openai": "mock_llm_responses",
 }
 """Names by which tests look for a fixture, which are too far from its own for a suggestion."""
+KEY_SYNONYMS = {
+    "llm_mock_casette_mode": "llm_mock_record",
+    "llm_mock_cassette_mode": "llm_mock_record",
+    "llm_mock_level": "llm_mock_strict",
+    "llm_mock_mode": "llm_mock",
+    "llm_mock_record_mode": "llm_mock_record",
+}
+"""Ini keys that newcomers guess, which are too far from ours for a suggestion."""
 NAME_SYNONYMS = {
     "Answer": "Reply",
     "Completion": "Reply",
@@ -242,11 +250,25 @@ def find_unknown_keys(config: pytest.Config, has_all_keys: bool = True) -> dict[
             continue
         is_near = find_nearest(key, own, CERTAIN) is not None
         if is_near or (has_all_keys and key.startswith("llm_mock_")):
-            hint = suggest_nearest(key, own) or "."
+            hint = _suggest_key(key, own)
             problems[key] = (
                 f"Unknown ini key {key}{hint} The command `pytest --help` lists the keys."
             )
     return problems
+
+
+def _suggest_key(key: str, own: list[str]) -> str:
+    """Return the end of a message that suggests an ini key, or a full stop."""
+    prefix = f"{PACKAGE}_"
+    synonym = KEY_SYNONYMS.get(key)
+    if synonym is not None:
+        return f"; did you mean {synonym!r}?"
+    if not key.startswith(prefix):
+        return suggest_nearest(key, own) or "."
+    # Only the ends are compared, because the same beginning would make all keys similar.
+    ends = [name.removeprefix(prefix) for name in own]
+    nearest = find_nearest(key.removeprefix(prefix), ends)
+    return "." if nearest is None else f"; did you mean {prefix + nearest!r}?"
 
 
 def _explain_import_error(error: ImportError) -> str | None:

@@ -132,7 +132,7 @@ def _check_mock(item: pytest.Item, mock: Mock) -> None:
         _fail_for_problem(mock, mock.problems[0])
     message = mock.unused_replies()
     if message:
-        _fail(message)
+        _fail_for_unused(item, mock, message)
     # Imported with the mock, whose assertions they are.
     from llm_mock.core.uncalled import take_uncalled
 
@@ -151,6 +151,20 @@ def _fail(message: str) -> None:
     from llm_mock.plugin.mock_messages import make_failure
 
     raise make_failure(message)
+
+
+def _fail_for_unused(item: pytest.Item, mock: Mock, message: str) -> None:
+    """Fail a test that left replies unused; name the coroutine that it did not await, if any."""
+    from llm_mock.plugin.mock_messages import make_failure
+    from llm_mock.plugin.unawaited import explain_unawaited
+
+    unawaited = "" if mock.calls else explain_unawaited(None, item, ())
+    text = message
+    if unawaited:
+        # The advice is to remove the reply, which would hide the mistake.
+        replies = message.removesuffix(mock.settings.unused_reply_advice).rstrip()
+        text = f"{unawaited}\n{replies}"
+    raise make_failure(text, message)
 
 
 def _fail_for_problem(mock: Mock, problem: str) -> None:

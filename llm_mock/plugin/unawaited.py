@@ -23,7 +23,9 @@ NEVER_AWAITED = re.compile(r"coroutine '(.+)' was never awaited")
 """The beginning of Python's warning, which has the name only in its text."""
 NOT_SUPPORTED = "async def functions are not natively supported"
 """The beginning of pytest's message about a coroutine function that no plugin runs."""
-RUNS_COROUTINE = re.compile(r"\bawait |\brun(_until_complete)?\(")
+RUNS_COROUTINE = re.compile(
+    r"(?:\bawait |\b(?:asyncio|anyio|trio)\.run\(|\brun_until_complete\()\s*([\w.]*)"
+)
 """A line that runs a coroutine function, and so drops what this function returns."""
 _held: dict[int, str] = {}
 """The names of the coroutines that the frames of failed tests hold, by their ids."""
@@ -79,16 +81,40 @@ def warn_of_unawaited(mock: ExplainedMock) -> RuntimeWarning | None:
 def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
     """Return a sentence about a coroutine, with the line where it was made or dropped."""
     problem = f"The coroutine {name}() was never awaited, so its code did not run"
+    method = name.rpartition(".")[2]
     if not is_of_project(location[0], item):
-        return f"{problem}: write await before the call."
+        # Python drops the variables of a test when it has ended.
+        place = _find_call(item, method)
+        return f"{problem}: write await before the call{format_origin(place)}."
     origin = format_origin(location)
-    if RUNS_COROUTINE.search(linecache.getline(*location)):
-        method = name.rpartition(".")[2]
-        return (
-            f"{problem}. This line runs a function that returned it{origin}: write await before "
-            f"the call of {method}() in that function."
-        )
-    return f"{problem}: write await before the call{origin}."
+    line = linecache.getline(*location)
+    runs = RUNS_COROUTINE.search(line)
+    if runs is None or re.search(rf"\b{method}\(", line):
+        return f"{problem}: write await before the call{origin}."
+    function = f"{runs[1]}()" if runs[1] else "a function"
+    return (
+        f"{problem}. This line runs {function}, which returned it{origin}: write await before the "
+        f"call of {method}() in that function."
+    )
+
+
+def _find_call(item: pytest.Item, method: str) -> SourceLocation | None:
+    """Return the only line of a test that calls a function without `await`, or None."""
+    function = getattr(item, "function", None)
+    if not inspect.isfunction(function):
+        return None
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError:
+        return None
+    pattern = re.compile(rf"(?<!await )(?<!def )\b{method}\(")
+    numbers = []
+    for number, line in enumerate(lines, start=first):
+        if pattern.search(line):
+            numbers.append(number)
+    if len(numbers) != 1:
+        return None
+    return function.__code__.co_filename, numbers[0]
 
 
 def _find_dropped() -> Iterator[tuple[str, SourceLocation]]:

@@ -209,8 +209,9 @@ def test_a_call_that_is_answered_by_default_says_so_too(pytester: pytest.Pyteste
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
     message = (
-        "One queued reply for the calls answered by default was used up by earlier calls "
-        "(test_*.py:4). A reply of set() would stay."
+        "One queued reply for a call that was answered by default was used up by earlier calls "
+        "(test_*.py:4). A reply of set() would stay. To answer it, too, queue one more reply with "
+        "add() or script()."
     )
     result.stdout.fnmatch_lines(
         ["*_ test_used_up _*", "  3. m  'Hello' *", message, "*_ test_used _*"]

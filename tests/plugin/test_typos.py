@@ -869,6 +869,10 @@ def test_a_typo_in_a_setting_is(setting: str, message: str, pytester: pytest.Pyt
         ("llm_mock_hst", "llm_mock_hst; did you mean 'llm_mock_hosts'? The command *"),
         ("llm_mok_strict", "llm_mok_strict; did you mean 'llm_mock_strict'? *"),
         ("lm_mock_strict", "lm_mock_strict; did you mean 'llm_mock_strict'? *"),
+        ("llm_mock_mode", "llm_mock_mode; did you mean 'llm_mock'? *"),
+        ("llm_mock_cassette_mode", "llm_mock_cassette_mode; did you mean 'llm_mock_record'? *"),
+        # Only the beginning is that of a key.
+        ("llm_mock_api_key", "llm_mock_api_key. The command *"),
         ("llm_mock_zzzzzzzzzzzzzzzz", "llm_mock_zzzzzzzzzzzzzzzz. The command *lists the keys."),
     ],
 )

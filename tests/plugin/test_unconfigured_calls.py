@@ -414,7 +414,7 @@ def test_a_tool_call_that_was_used_up_is_not_to_stay(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     output = result.stdout.str()
-    queue = "Queue the answer after the tool call: script(model, ToolCall(…), text)."
+    queue = "After the tool call comes an answer: script(model, ToolCall(…), text)."
     assert (queue in output) is not stays
     assert ("A reply of set() would stay." in output) is stays
 
