@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from llm_mock.plugin.other_mocks import explain_other_mocks, find_other_mocks
@@ -130,3 +132,166 @@ def test_each_mock_is_explained_once() -> None:
     assert explain_other_mocks([]) == ""
     assert find_other_mocks(None, ["", "os"]) == set()
     assert find_other_mocks(None, ["os", "vcr"]) == {"vcr"}
+
+
+PACKAGE = """
+class TestModel:
+    __test__ = False
+
+class FunctionModel:
+    def __init__(self, function): ...
+
+class Agent:
+    def __init__(self, model=None, **options):
+        self.model = TestModel() if model == "test" else model
+
+    def override(self, **options): ...
+    def run_sync(self, prompt, **options): ...
+    def describe(self, **options): ...
+"""
+USES = """
+import types
+import pydantic_ai
+import pytest
+from pydantic_ai import Agent, FunctionModel, TestModel
+from other import FunctionModel as Foreign, GenericFakeChatModel
+
+agent = Agent("openai:gpt-5")
+tested = Agent(model="test")
+model = TestModel()
+options = {"history": "test"}
+
+def make():
+    return FunctionModel(print)
+
+@pytest.fixture
+def overridden():
+    agent.override(
+        model=TestModel()  # test_fixture
+    )
+
+@pytest.fixture
+def unused():
+    TestModel()
+
+@pytest.fixture(autouse=True)
+def reply(mock_llm_responses):
+    mock_llm_responses.set("gpt-5", "Hi")
+
+def test_created():
+    TestModel()  # test_created
+    assert False
+
+def test_of_module():
+    pydantic_ai.FunctionModel(print)  # test_of_module
+    assert False
+
+def test_imported_in_it():
+    from pydantic_ai import TestModel as Local, TestModel
+    TestModel()  # test_imported_in_it
+    assert False
+
+def test_fixture(overridden):
+    assert False
+
+def test_helper():
+    make()
+    assert False
+
+def test_name():
+    agent.run_sync("Hi", model="test")  # test_name
+    assert False
+
+def test_name_of_an_agent():
+    Agent("test")  # test_name_of_an_agent
+    assert False
+
+def test_keyword_of_an_agent():
+    Agent(model="test")  # test_keyword_of_an_agent
+    assert False
+
+def test_global():
+    assert not model
+
+def test_agent_of_the_module():
+    assert not tested
+
+class TestClass:
+    @pytest.fixture
+    def of_class(self):
+        TestModel()  # test_method
+
+    def test_method(self, of_class):
+        assert False
+
+# No test model answers below.
+
+def test_plain_agent():
+    agent.run_sync("test", model="openai:gpt-5", **options)
+    assert False
+
+def test_method_without_a_model():
+    agent.describe(model="test")
+    assert False
+
+def test_class_of_another_package():
+    GenericFakeChatModel()
+    Foreign(print)
+    assert False
+
+def test_text():
+    assert not "TestModel() and Agent('test')"
+
+def test_other_name():
+    types.SimpleNamespace(model="test")
+    assert False
+"""
+ANSWERS = (
+    "{} answers instead of the provider's model, so its calls do not reach the mock. Remove it or "
+    "the replies."
+)
+FUNCTION_MODEL = "FunctionModel of pydantic_ai"
+TEST_MODEL = "TestModel of pydantic_ai"
+TEST_NAME = "The model 'test' of pydantic_ai"
+FOUND = {
+    "test_created": TEST_MODEL,
+    "test_of_module": FUNCTION_MODEL,
+    "test_imported_in_it": TEST_MODEL,
+    "test_fixture": TEST_MODEL,
+    "test_helper": FUNCTION_MODEL,
+    "test_name": TEST_NAME,
+    "test_name_of_an_agent": TEST_NAME,
+    "test_keyword_of_an_agent": TEST_NAME,
+    "test_global": TEST_MODEL,
+    "test_agent_of_the_module": TEST_MODEL,
+    "test_method": TEST_MODEL,
+}
+"""The model that is named in each test; in the others none is."""
+LINES = {"test_helper": "    return FunctionModel(print)"}
+"""The lines of the models, where no comment has the name of the test."""
+
+
+def test_a_model_that_calls_no_provider_is_named_with_its_line(pytester: pytest.Pytester) -> None:
+    # By its name the package is that of the framework, which need not be installed.
+    other = "class FunctionModel:\n    def __init__(self, function): ...\n"
+    pytester.makepyfile(
+        pydantic_ai=PACKAGE,
+        langchain_core="",
+        other=f"{other}\nclass GenericFakeChatModel: ...\n",
+        test_it=USES,
+    )
+    result = pytester.runpytest_subprocess("-p", "no:randomly", "--tb=short", "-pno:langsmith")
+    _, *failures = re.split(r"^_+ (?:\w+\.)?(test_\w+) _+$", result.stdout.str(), flags=re.M)
+    source = USES.strip("\n").splitlines()
+    found = {}
+    for name, text in zip(failures[::2], failures[1::2], strict=True):
+        answers = [line for line in text.splitlines() if "answers instead of" in line]
+        expected = []
+        if name in FOUND:
+            marked = [line for line in source if line.endswith(f"  # {name}")]
+            marked += [line for line in source if line == LINES.get(name)]
+            place = f" (test_it.py:{source.index(marked[0]) + 1})" if marked else ""
+            expected = [ANSWERS.format(FOUND[name] + place)]
+        found[name] = answers
+        assert answers == expected, name
+    assert len(found) == 16
