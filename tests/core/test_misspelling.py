@@ -323,3 +323,27 @@ def test_a_mock_without_a_project_writes_settings_as_pytest_ini_has_them() -> No
     settings = create_mock_get_model().settings
     assert settings.format_ini("llm_mock", "strict") == "llm_mock = strict"
     assert settings.format_ini(*settings.strict_setting) == "llm_mock_strict = error"
+
+
+@pytest.mark.parametrize(
+    ("statement", "advice"),
+    [
+        ("model.prompt.return_value", "mock_llm_responses.set('gpt-4o', 'Paris')"),
+        ("model.prompt.side_effect", "mock_llm_responses.script('gpt-4o', 'a', 'b'), or *"),
+        ("mock_llm_responses.get_model.side_effect", "mock_llm_responses.script('gpt-4o', *"),
+        ("mock_llm_responses.get_model.return_value", "mock_llm_responses.set('gpt-4o', *"),
+    ],
+)
+def test_the_names_of_a_reply_on_a_method_are_return_value_and_side_effect(
+    statement: str, advice: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        f"""
+        def test_it(mock_llm_responses):
+            model = mock_llm_responses.get_model("gpt-4o")
+            {statement}
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*is a method, not a mock. Use {advice}*"])

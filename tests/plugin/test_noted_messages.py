@@ -144,3 +144,40 @@ def test_the_wording_of_a_message_does_not_change_what_a_failure_shows(
     assert shown.count("  1. gpt-4o  'Hi'") == 2
     assert shown.count("  1. o1  'Hi'") == 1
     assert "openai/_base_client.py" not in shown
+
+
+def test_the_section_shortens_an_unanswered_call_to_its_number_and_fix(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        app="""
+        import openai
+
+        def ask():
+            client = openai.OpenAI(max_retries=0)
+            try:
+                client.responses.create(model="gpt-5", input="Hi")
+            except openai.APIError as first:
+                try:
+                    client.responses.create(model="gpt-5-mini", input="Hi")
+                except openai.APIError:
+                    raise first
+        """,
+        test_it="""
+        import app
+        from llm_mock import templates
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.script("gpt-5", templates.overloaded(), "not used")
+            app.ask()
+        """,
+    )
+    result = pytester.runpytest("--tb=short")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            'Call 2 has no reply. Write set("gpt-5-mini", …) for one.',
+            "The call: app.py:9, from test_it.py:6",
+            "  2. gpt-5-mini  'Hi'  → raised: No reply was configured for this call",
+        ]
+    )

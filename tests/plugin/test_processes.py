@@ -259,7 +259,7 @@ def test_no_unused_reply(mock_llm_calls):
 """
 
 
-def test_a_failure_names_a_process_with_an_environment_of_its_own(
+def test_a_failure_names_a_python_program_with_an_environment_of_its_own(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(test_it=OWN_ENVIRONMENTS)

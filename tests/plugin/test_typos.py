@@ -352,6 +352,18 @@ TYPOS = {
     "mock('m').prompt.assert_called_once()": (
         "*: prompt is a method, not a mock. Use assert_called_once() of the model."
     ),
+    "mock('m').prompt.assert_called_with('x')": (
+        "*: prompt is a method, not a mock. Use assert_called_with() of the model."
+    ),
+    "mock('m').prompt.assert_called_once_with('x')": (
+        "*: prompt is a method, not a mock. Use assert_called_once_with() of the model."
+    ),
+    "mock('m').prompt.assert_any_call('x')": (
+        "*: prompt is a method, not a mock. Use assert_any_call() of the model."
+    ),
+    "mock('m').prompt.assert_not_called()": (
+        "*: prompt is a method, not a mock. Use assert_not_called() of the model."
+    ),
     "own = Own(); own.set_quota.return_value": "*'function' object has no attribute 'return_value'",
     "own = Own(); own.prompt = own.set_quota; own.prompt.call_args": (
         "*'function' object has no attribute 'call_args'"

@@ -42,6 +42,10 @@ NEVER = "was never awaited, so its code did not run: write await before the call
         ),
         ("pass\n    app().text", f"The coroutine app() {NEVER} (test_it.py:19)."),
         (
+            "held = app()\n    held = None\n    assert held",
+            f"The coroutine app() {NEVER} (test_it.py:19).",
+        ),
+        (
             "import asyncio\n\n    async def check():\n        assert await outer() == 'Hi'\n\n"
             "    asyncio.run(check())",
             "The coroutine app() was never awaited, so its code did not run. This line runs "
@@ -65,6 +69,7 @@ NEVER = "was never awaited, so its code did not run: write await before the call
         "held above",
         "held twice",
         "object",
+        "replaced",
         "returned",
         "returned to the loop",
         "attribute",

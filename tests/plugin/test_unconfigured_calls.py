@@ -450,7 +450,7 @@ def test_queued_texts_for_the_chunks_of_one_stream_are_recognised(
     ],
     ids=["a queue", "a standing reply", "a condition", "one thread"],
 )
-def test_calls_of_several_threads_that_use_one_queue_are_named(
+def test_several_threads_that_use_one_queue_explain_the_order_of_calls(
     pytester: pytest.Pytester, reply: str, count: int, is_told: bool
 ) -> None:
     pytester.makepyfile(

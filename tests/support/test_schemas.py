@@ -189,6 +189,18 @@ def test_other_formats_and_values_are_no_violation(schema: Any, text: str) -> No
     assert find_text_violations(schema, text) == ()
 
 
+@pytest.mark.parametrize("choice", ["anyOf", "oneOf"])
+def test_the_format_error_of_a_choice_is_found_in_the_text_itself(choice: str) -> None:
+    date = {"type": "string", "format": "date"}
+    schema = {choice: [date, {"type": "null"}]}
+    expected = "the answer: 'soon' is not a 'date', for example '2025-05-01'"
+    assert find_text_violations(schema, '"soon"') == (expected,)
+    # A text within the value says nothing of the other choices.
+    nested = {choice: [{"type": "array", "items": date}, {"type": "null"}]}
+    (violation,) = find_text_violations(nested, '["soon"]')
+    assert "is not a 'date'" not in violation
+
+
 def test_a_choice_of_two_formats_keeps_its_own_message() -> None:
     schema = {"anyOf": [{"format": "date"}, {"format": "time"}]}
     assert find_text_violations(schema, '"soon"') == (

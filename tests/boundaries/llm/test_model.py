@@ -345,3 +345,17 @@ def test_the_ways_of_another_mock_are_answered_with_ours(arguments: Any, named: 
         mock.call_history  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'sett'; did you mean 'set'\?$"):
         mock.sett  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("Paris", "'Paris'"), ({"city": "Rome"}, '{"city": "Rome"}'), (object(), "…"), (7, "…")],
+)
+def test_the_advice_for_an_assigned_value_shows_a_text_or_a_dict(
+    value: object, shown: str, mock_llm_responses: LLMMock
+) -> None:
+    model = mock_llm_responses.get_model("gpt-4o")
+    advice = f"write mock_llm_responses.set('gpt-4o', {shown})."
+    with pytest.raises(AttributeError) as caught:
+        model.return_value = value
+    assert str(caught.value) == f"return_value cannot be assigned; {advice}"
