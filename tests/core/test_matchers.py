@@ -581,3 +581,32 @@ def test_a_message_says_which_result_of_a_tool_was_missed(
 def test_a_condition_on_results_of_tools_can_hold(conditions: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidReply, match=problem):
         create_mock_get_model().set("m", "done", **conditions)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "hint"),
+    [
+        ("*rain*", " (leave out the *: a text matches anywhere in the prompt)"),
+        ("rain*", " (leave out the *: a text matches anywhere in the prompt)"),
+        ("*snow*", ""),
+        ("*", " (leave out the condition: without it, any prompt matches)"),
+        ("snow", ""),
+    ],
+)
+def test_a_text_with_stars_is_explained_if_the_prompt_has_the_text(
+    prompt: str, hint: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import llm
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "Yes.", prompt={prompt!r})
+            llm.get_model("gpt-4o").prompt("Does it rain?").text()
+            assert False
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    [line] = [line for line in result.outlines if line.startswith("    nearest call: 1, but")]
+    assert line.endswith(f"contains {prompt!r}{hint}")

@@ -271,7 +271,9 @@ LINES = {"test_helper": "    return FunctionModel(print)"}
 """The lines of the models, where no comment has the name of the test."""
 
 
-def test_a_model_that_calls_no_provider_is_named_with_its_line(pytester: pytest.Pytester) -> None:
+def test_the_source_of_a_test_names_the_model_that_calls_no_provider(
+    pytester: pytest.Pytester,
+) -> None:
     # By its name the package is that of the framework, which need not be installed.
     other = "class FunctionModel:\n    def __init__(self, function): ...\n"
     pytester.makepyfile(

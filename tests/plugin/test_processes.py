@@ -263,7 +263,7 @@ def test_a_failure_names_a_python_program_with_an_environment_of_its_own(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(test_it=OWN_ENVIRONMENTS)
-    result = pytester.runpytest("--tb=line")
+    result = pytester.runpytest("--tb=short")
     result.assert_outcomes(failed=9)
     lines = OWN_ENVIRONMENTS.strip().splitlines()
     starts = ["subprocess.run(command", 'subprocess.run("python', "pid = os.posix_spawn"]

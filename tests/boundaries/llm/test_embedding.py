@@ -798,3 +798,22 @@ def test_a_known_vector_needs_no_hint(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["Only embedding models were called, *"])
     result.stdout.no_fnmatch_line("'embedder' is an embedding *")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("call_args", "call_history[0]"),
+        ("call_args_list", "call_history"),
+        ("call_count", "len(call_history)"),
+        ("called", "len(call_history)"),
+        ("mock_calls", "call_history"),
+    ],
+)
+def test_a_name_of_unittest_mock_on_an_embedding_model_is_answered_with_its_own(
+    name: str, advice: str, mock_llm_responses: LLMMock
+) -> None:
+    model = mock_llm_responses.get_embedding_model("text-embedding-3-small")
+    with pytest.raises(AttributeError) as caught:
+        getattr(model, name)
+    assert str(caught.value).endswith(f"has no attribute {name!r}. Use {advice}.")
