@@ -287,14 +287,19 @@ def _explain_joined_chunks(mock: ExplainedMock, calls: Sequence[Call]) -> list[s
 def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     count = "One queued reply" if len(replies) == 1 else f"{len(replies)} queued replies"
     verb = "was" if len(replies) == 1 else "were"
-    places = dict.fromkeys(format_location(reply.place) for reply in replies)
     # The notes begin with two spaces, for the end of a line of a table.
-    shown = format_notes(*list(places)[:SHOWN_REPLIES])[1:]
+    shown = _format_places(replies)[1:]
     problem = f"{count} for {unmatched} {verb} used up by earlier calls{shown}."
     # A tool call that stays would be returned again after the result of the tool, without an end.
     if getattr(replies[-1].answer, "tool_calls", False):
         return f"{problem} After the tool call comes an answer: script(model, ToolCall(…), text)."
     return f"{problem} A reply of set() would stay."
+
+
+def _format_places(replies: Sequence[StandingReply]) -> str:
+    """Return the lines of replies in brackets, each once, for the end of a line of a table."""
+    places = dict.fromkeys(format_location(reply.place) for reply in replies)
+    return format_notes(*list(places)[:SHOWN_REPLIES])
 
 
 def explain_unexpected_embedding(model_id: str, item: str | bytes, texts: str) -> str:
@@ -519,16 +524,12 @@ def _describe_answers(
         reply: the unused reply.
         matching: the calls, at least one.
     """
-    places: list[str] = []
-    for answer in answers:
-        place = format_location(answer.place)
-        if place not in places:
-            places.append(place)
-    shown = format_notes(*places[:SHOWN_REPLIES])
+    shown = _format_places(answers)
     first, *others = matching
     if others:
         return f"other replies answered all {len(matching)} calls that match it{shown}"
-    is_of_one_script = places == [format_location(reply.place)]
+    places = {format_location(answer.place) for answer in answers}
+    is_of_one_script = places == {format_location(reply.place)}
     other = "an earlier reply of this line" if is_of_one_script else "another reply"
     description = f"{other} answered the only call that matches it{shown}"
     return f"{description}{_explain_streamed(answers, reply, first)}"

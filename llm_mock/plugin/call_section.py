@@ -24,7 +24,6 @@ from llm_mock.plugin.mock_messages import (
     locate_problem,
     shows_calls,
 )
-from llm_mock.plugin.own_environments import explain_own_environments
 from llm_mock.plugin.sdk_errors import explain_missing_error, explain_retries, explain_sdk_error
 from llm_mock.plugin.unawaited import explain_unawaited
 from llm_mock.support.exceptions import get_exception_text
@@ -93,8 +92,7 @@ class CallSection:
             parts.append(explain_missing_error(self._error, self._calls))
             parts += [self._explain_unread(), replies, self._describe_patches()]
             parts.append(self._patches.explain_other_mocks(self._error))
-            parts += [self._explain_test_model(), self._explain_kept_results()]
-            parts.append(explain_own_environments(mock, self._calls))
+            parts += self._explain_unused()
         elif self._calls:
             parts.append(replies)
         return "\n".join(filter(None, parts))
@@ -152,21 +150,18 @@ class CallSection:
         unread: Any = sys.modules.get("llm_mock.boundaries.llm.unconsumed_responses")
         return "" if unread is None else str(unread.format_unread(self._mock))
 
-    def _explain_test_model(self) -> str:
+    def _explain_unused(self) -> list[str]:
+        """Return what may have kept calls from the unused replies; nothing if all were used."""
         if not find_unused_replies(self._mock, self._calls):
-            return ""
+            return []
         # Imported here: most failing tests have no unused replies.
-        from llm_mock.plugin.other_mocks import explain_test_model
-
-        return explain_test_model(self._item)
-
-    def _explain_kept_results(self) -> str:
-        if self._calls or not find_unused_replies(self._mock, ()):
-            return ""
-        # Imported here: most failing tests called a model.
         from llm_mock.plugin.kept_results import explain_kept_results
+        from llm_mock.plugin.other_mocks import explain_test_model
+        from llm_mock.plugin.own_environments import explain_own_environments
 
-        return explain_kept_results(self._item)
+        kept = "" if self._calls else explain_kept_results(self._item)
+        places = self._mock.own_environments
+        return [explain_test_model(self._item), kept, explain_own_environments(places)]
 
     def _describe_patches(self) -> str:
         # Where warnings are errors, the test may have failed with this one.

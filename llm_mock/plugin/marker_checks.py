@@ -137,7 +137,7 @@ def _find_problems(markers: Iterable[pytest.Mark], config: pytest.Config) -> Ite
 def _suggest_marker(mark: pytest.Mark) -> str:
     """Return the end of a message about an unknown marker."""
     from llm_mock.plugin.misspelt_names import FIXTURES
-    from llm_mock.support.text import join_names, suggest_name, suggest_nearest
+    from llm_mock.support.text import join_names, suggest_nearest
 
     name = mark.name
     if name in FIXTURES:
@@ -151,13 +151,8 @@ def _suggest_marker(mark: pytest.Mark) -> str:
             f"mock_llm_responses.set({_format_reply_arguments(mark)}). Markers: "
             f"{join_names([*SIGNATURES])}."
         )
-    prefix = f"{PREFIX}_"
-    if not name.startswith(prefix):
-        return suggest_name(name, OWN_NAMES)
-    # Only the ends are compared, because the same beginning would make all names similar.
-    ends = [own.removeprefix(prefix) for own in OWN_NAMES]
-    nearest = suggest_nearest(name.removeprefix(prefix), ends)
-    return nearest.replace(" '", f" '{prefix}") or f"; known are {join_names(OWN_NAMES)}"
+    nearest = suggest_nearest(name, OWN_NAMES, f"{PREFIX}_")
+    return nearest or f"; known are {join_names(OWN_NAMES)}"
 
 
 def _format_reply_arguments(mark: pytest.Mark) -> str:

@@ -259,16 +259,10 @@ def find_unknown_keys(config: pytest.Config, has_all_keys: bool = True) -> dict[
 
 def _suggest_key(key: str, own: list[str]) -> str:
     """Return the end of a message that suggests an ini key, or a full stop."""
-    prefix = f"{PACKAGE}_"
     synonym = KEY_SYNONYMS.get(key)
     if synonym is not None:
         return f"; did you mean {synonym!r}?"
-    if not key.startswith(prefix):
-        return suggest_nearest(key, own) or "."
-    # Only the ends are compared, because the same beginning would make all keys similar.
-    ends = [name.removeprefix(prefix) for name in own]
-    nearest = find_nearest(key.removeprefix(prefix), ends)
-    return "." if nearest is None else f"; did you mean {prefix + nearest!r}?"
+    return suggest_nearest(key, own, f"{PACKAGE}_") or "."
 
 
 def _explain_import_error(error: ImportError) -> str | None:

@@ -11,7 +11,7 @@ from types import FunctionType
 
 import pytest
 
-from llm_mock.core.source_location import format_origin
+from llm_mock.core.source_location import SourceLocation, format_origin
 from llm_mock.plugin.failures import linked_errors, list_frames
 from llm_mock.plugin.mock_messages import is_of_project
 
@@ -57,7 +57,7 @@ def explain_test_model(item: pytest.Item) -> str:
         for call, number in _iter_calls(function):
             name = _name_test_model(call, function)
             if name:
-                return _format_test_model(name, function.__code__.co_filename, number)
+                return _format_test_model(name, (function.__code__.co_filename, number))
         for value in _list_globals(function).values():
             name = _name_model_of(value)
             if name:
@@ -65,11 +65,10 @@ def explain_test_model(item: pytest.Item) -> str:
     return ""
 
 
-def _format_test_model(name: str, file: str = "", line: int = 0) -> str:
-    place = format_origin((file, line)) if file else ""
+def _format_test_model(name: str, location: SourceLocation | None = None) -> str:
     return (
-        f"{name}{place} answers instead of the provider's model, so its calls do not reach the "
-        "mock. Remove it or the replies."
+        f"{name}{format_origin(location)} answers instead of the provider's model, so its calls do "
+        "not reach the mock. Remove it or the replies."
     )
 
 

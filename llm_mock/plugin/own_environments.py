@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from llm_mock.core.diagnostics import find_unused_replies
 from llm_mock.support.text import join_names
 
-if TYPE_CHECKING:
-    from llm_mock.core.call import Call
-    from llm_mock.core.mock import Mock
 
+def explain_own_environments(places: Sequence[str]) -> str:
+    """Return where processes started with an environment without the mock; empty if nowhere.
 
-def explain_own_environments(mock: Mock, calls: Sequence[Call]) -> str:
-    """Return where processes started with an environment without the mock; empty if nowhere."""
-    places = mock.own_environments
-    if not places or not find_unused_replies(mock, calls):
+    Args:
+        places: the lines that started them.
+    """
+    if not places:
         return ""
     return (
         f"A Python process was started with its own environment ({join_names(places)}), which "

@@ -312,10 +312,20 @@ def find_nearest_text(text: str, known: Sequence[str]) -> str | None:
     return find_nearest(text, known, CERTAIN)
 
 
-def suggest_nearest(unknown: str, known: Iterable[str]) -> str:
-    """Return the end of a message that suggests the nearest name, or an empty text."""
-    nearest = find_nearest(unknown, known)
-    return "" if nearest is None else f"; did you mean {nearest!r}?"
+def suggest_nearest(unknown: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return the end of a message that suggests the nearest name, or an empty text.
+
+    Args:
+        unknown: the name.
+        known: the names that exist.
+        prefix: what most names begin with. If the unknown one does too, only the ends are compared,
+            because the same beginning makes all names similar.
+    """
+    if not unknown.startswith(prefix):
+        prefix = ""
+    names = {name.removeprefix(prefix): name for name in known}
+    nearest = find_nearest(unknown.removeprefix(prefix), names)
+    return "" if nearest is None else f"; did you mean {names[nearest]!r}?"
 
 
 def describe_respelt(name: str, called: Sequence[str]) -> str:

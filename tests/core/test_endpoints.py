@@ -26,6 +26,14 @@ COMPLETIONS = (
 LATE = "it was made before the reply was configured: configure the reply before the call"
 
 
+def assert_nearest_call(pytester: pytest.Pytester, statements: str, message: str) -> None:
+    """Assert the only difference that a failing test with some statements names."""
+    pytester.makepyfile(test_it=TESTS.format(statements=statements))
+    result = pytester.runpytest("--tb=short")
+    result.assert_outcomes(failed=1)
+    assert f"    nearest call: 1, but {message}" in result.outlines
+
+
 @pytest.mark.parametrize(
     ("method", "path", "message"),
     [
@@ -56,17 +64,12 @@ def test_an_endpoint_is_compared_with_the_call_of_a_model(
     method: str, path: str, message: str, pytester: pytest.Pytester
 ) -> None:
     statements = f"mock_llm_responses.on({method!r}, {path!r}, {{}}); call_model()"
-    pytester.makepyfile(test_it=TESTS.format(statements=statements))
-    result = pytester.runpytest("--tb=short")
-    result.assert_outcomes(failed=1)
-    assert f"    nearest call: 1, but {message}" in result.outlines
+    assert_nearest_call(pytester, statements, message)
 
 
 def test_an_endpoint_after_the_call_of_a_model_is_late(pytester: pytest.Pytester) -> None:
     statements = "call_model(); mock_llm_responses.on('POST', '/v1/chat/completions', {})"
-    pytester.makepyfile(test_it=TESTS.format(statements=statements))
-    result = pytester.runpytest("--tb=short")
-    assert f"    nearest call: 1, but {LATE}" in result.outlines
+    assert_nearest_call(pytester, statements, LATE)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,4 @@ def test_an_endpoint_is_compared_with_another_request(
     path: str, message: str, pytester: pytest.Pytester
 ) -> None:
     statements = f"mock_llm_responses.on('POST', {path!r}, {{}}); moderate()"
-    pytester.makepyfile(test_it=TESTS.format(statements=statements))
-    result = pytester.runpytest("--tb=short")
-    result.assert_outcomes(failed=1)
-    assert f"    nearest call: 1, but {message}" in result.outlines
+    assert_nearest_call(pytester, statements, message)
