@@ -40,6 +40,7 @@ def assert_nearest_call(pytester: pytest.Pytester, statements: str, message: str
         ("POST", "/chat/completions", COMPLETIONS.format("/chat/completions")),
         ("POST", "/V1/Chat/Completions/", COMPLETIONS.format("/V1/Chat/Completions/")),
         ("POST", "/v1/chat", COMPLETIONS.format("/v1/chat")),
+        ("*", "/chat/completions", COMPLETIONS.format("/chat/completions")),
         ("GET", "/v1/chat/completions", "the method is POST, not GET"),
         ("POST", "https://x.org/v1/chat/completions", "the host is api.openai.com, not x.org"),
         (

@@ -347,3 +347,24 @@ def test_the_names_of_a_reply_on_a_method_are_return_value_and_side_effect(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"*is a method, not a mock. Use {advice}*"])
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("assert_called", "assert_any_call() or assert_called_once()"),
+        ("call_args", "last_call.prompt, or call_history[0]"),
+        ("call_args_list", "call_history[0].prompt"),
+        ("call_count", "prompt_count"),
+        ("called", "prompt_count"),
+        ("mock_calls", "call_history[0].prompt"),
+        ("reset_mock", "reset_history()"),
+    ],
+)
+def test_a_name_of_unittest_on_a_model_is_answered_with_what_to_use(
+    name: str, advice: str, mock_llm_responses: LLMMock
+) -> None:
+    model = mock_llm_responses.get_model("gpt-4o")
+    with pytest.raises(AttributeError) as caught:
+        getattr(model, name)
+    assert str(caught.value).endswith(f"has no attribute {name!r}. Use {advice}.")

@@ -280,3 +280,29 @@ def test_a_failure_names_a_python_program_with_an_environment_of_its_own(
         "Write env={**os.environ, …}, or in a test env=mock_llm_calls.environment()."
         for number in (first, first, second, third)
     ]
+
+
+def test_the_own_environment_of_a_program_is_located_where_the_application_starts_it(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        app="""
+        import subprocess
+        import sys
+
+        def run():
+            subprocess.run([sys.executable, "-c", ""], env={})
+        """,
+        test_it="""
+        import app
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("m", "text")
+            app.run()
+            assert False
+        """,
+    )
+    result = pytester.runpytest("--tb=short")
+    result.assert_outcomes(failed=1)
+    place = "A Python process was started with its own environment (app.py:5), which"
+    assert place in result.stdout.str()
