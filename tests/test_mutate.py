@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -93,13 +95,12 @@ def find_line(path: str, text: str) -> int:
         ("llm_mock/specs/mcp_server.py", "headers = dict(", []),
     ],
 )
-def test_lines_that_coverage_cannot_see_are_tested_by_what_uses_them(
+def test_lines_that_the_map_cannot_tell_are_tested_by_what_uses_them(
     mutate: ModuleType, path: str, text: str, users: list[str]
 ) -> None:
-    mutant = mutate.Mutant(path, find_line(path, text), 0, 0, b"")
-    others = mutate.files_to_measure([mutant]) - {path}
-    assert others >= {f"llm_mock/{user}" for user in users}
-    assert bool(others) == bool(users)
+    is_seen = mutate.has_own_tests(path, find_line(path, text))
+    assert is_seen == (users == [])
+    assert {*mutate.importers_of(path)} >= {f"llm_mock/{user}" for user in users}
 
 
 @pytest.mark.skipif(not (ROOT / "llm_mock").is_dir(), reason="the package has no source tree here")
@@ -168,3 +169,63 @@ def test_a_test_whose_name_has_the_path_of_the_clone_is_left_out(
     (tmp_path / "durations.json").write_text(json.dumps(durations))
     (tmp_path / "tests.json").write_text(json.dumps({"tests/a.py": "hash"}))
     assert mutate.Layer(tmp_path).durations == {"tests/a.py::b[1]": 1.0}
+
+
+FUNCTION = '''\
+"""A module."""
+from __future__ import annotations
+
+
+def choose(value: bool) -> str:
+    """Choose."""
+    if value:
+        return "yes"
+    try:
+        number = int("a")
+    except ValueError:
+        number = 0
+    return [
+        "no"
+    ][number]
+
+
+chosen = choose(__name__ == "other")
+'''
+
+
+def test_a_process_notes_the_lines_that_it_executes(mutate: ModuleType, tmp_path: Path) -> None:
+    package, hits = tmp_path / "package", tmp_path / "hits"
+    hits.mkdir()
+    package.mkdir()
+    (package / "__init__.py").write_text(FUNCTION)
+    variables = {"MUTATION_HITS": str(hits), "MUTATION_TEST": "a test"}
+    write = (
+        "import json, pathlib, mutation_blocks as b;"
+        "print(json.dumps(b.write_bytecode(pathlib.Path('package'))))"
+    )
+    ask = "import os, package; print(package.__doc__, package.choose.__doc__); os._exit(3)"
+    written = run_in(tmp_path, write, {**variables, "PYTHONPATH": str(ROOT / ".ci")})
+    asked = run_in(tmp_path, ask, variables)
+    assert (asked.returncode, asked.stderr) == (3, "")
+    blocks = json.loads(written.stdout)["package/__init__.py"]
+    [file] = hits.iterdir()
+    # A process that is killed writes no more of it.
+    file.write_bytes(file.read_bytes() * 2 + b"x")
+    [(test, noted), same] = mutate.read_hits(file)
+    assert same == (test, noted)
+    assert test == "a test"
+    assert [int(line) for line, block in blocks.items() if block in noted] == [
+        *(7, 9, 10, 11, 12, 13, 14, 15)
+    ]
+    assert "8" in blocks
+
+
+def run_in(folder: Path, code: str, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

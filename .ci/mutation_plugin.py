@@ -1,0 +1,77 @@
+"""A pytest plugin that notes which blocks of the package each test executes, in all processes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import mutation_blocks
+import mutation_hits
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "llm_mock"
+MAP = Path(mutation_hits.FOLDER).parent
+DURATIONS = MAP / f"durations.{os.getpid()}"
+ADDED_VARIABLES = ("PYTEST_ADDOPTS", "PYTHONPATH")
+"""What loads this plugin; runs inside tests do without it."""
+
+# Before the package is imported.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    (MAP / "blocks.json").write_text(json.dumps(mutation_blocks.write_bytecode(PACKAGE)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Note the blocks of a test, and of the processes that it starts, under its name."""
+    for variable in ADDED_VARIABLES:
+        os.environ.pop(variable, None)
+    switch_test(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        switch_test("")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Note what the tests of a file or class share, such as a server, under its name."""
+    if fixturedef.scope not in ("class", "module"):
+        return (yield)
+    test = mutation_hits.current_test
+    switch_test(request.node.nodeid)
+    try:
+        return (yield)
+    finally:
+        switch_test(test)
+
+
+def switch_test(name: str) -> None:
+    """Note what follows, in this process and those that it starts, under a name."""
+    os.environ["MUTATION_TEST"] = name
+    mutation_hits.switch_test(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep the seconds of each phase, and whether it passed."""
+    report = yield
+    line = [item.nodeid, not report.failed, report.duration]
+    with DURATIONS.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(line) + "\n")
+    return report
+
+
+@pytest.hookimpl
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Restore the bytecode, and note that all tests ran."""
+    if hasattr(session.config, "workerinput"):
+        return
+    mutation_blocks.remove_bytecode(PACKAGE)
+    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        (MAP / "finished").touch()
