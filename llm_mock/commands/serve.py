@@ -56,8 +56,8 @@ def serve(
         host: the address to listen on; None for this machine, and for requests whose `Host` names
             it.
         port: the port to listen on; 0 for a free one.
-        strict: the reaction to calls without a reply: `off` gives the default reply, `error`
-            refuses them.
+        strict: `error` refuses calls without a reply, and replies that violate the schema of a
+            call; `off` answers by default, and warns.
         record: the cassette that answers calls without a reply; new ones are sent to the provider
             and recorded.
         keep: the number of calls to keep in memory, the last ones.
@@ -72,6 +72,7 @@ def serve(
         disabled_rules = find_settings(Path.cwd()).get_words("llm_mock_disabled_rules")
     settings = Settings(
         strict=strict,
+        schema_check="error" if strict == "error" else "warn",
         autospec=True,
         disabled_rules=check_rule_names(disabled_rules),
         missing_reply_advice=MISSING_REPLY_ADVICE,

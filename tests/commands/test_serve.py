@@ -233,6 +233,21 @@ def test_strictness_refuses_and_says_why(serve: Serve) -> None:
     assert lines[-1] == "Ended after 1 call."
 
 
+def test_strictness_refuses_a_reply_that_violates_the_schema(serve: Serve) -> None:
+    served = serve("script.yaml", "--strict", "error")
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    json_schema: Any = {"name": "City", "schema": schema}
+    client = openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x")
+    with client, pytest.raises(openai.BadRequestError, match="violates the schema City"):
+        client.chat.completions.create(
+            model="gpt-4o",
+            messages=QUESTION,
+            response_format={"type": "json_schema", "json_schema": json_schema},
+        )
+    lines = served.ended()
+    assert any(line.startswith("Problem: The reply for 'gpt-4o'") for line in lines)
+
+
 def test_what_a_provider_refuses_is_refused_unless_the_rule_is_switched_off(
     serve: Serve, tmp_path: Path
 ) -> None:
