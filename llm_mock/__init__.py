@@ -33,7 +33,8 @@ RealModelCall, SchemaViolation, UnexpectedCall, UnknownMisbehaviour and UnusedRe
 Warnings: LegacyMockWarning, ListReplyWarning, SchemaViolationWarning.
 
 Cassettes are in `llm_mock.cassettes`, agents in `.agents`, prompt suites in `.suites`,
-plain-language tests in `.specs`; everything else is private. __version__ is the version.
+plain-language tests in `.specs`, checks in `.checks`; everything else is private. __version__ is
+the version.
 
 The public names are loaded when they are first used; importing the package imports neither `llm`
 nor pytest.

@@ -147,9 +147,9 @@ def _get_stored_keys() -> list[str]:
 @click.option(
     "--record",
     type=click.Choice(RECORD_MODES),
-    # No default here: it depends on CI, and --record without --cassette is an error.
-    help="With --cassette: set the record mode. The default is new_episodes, which records the "
-    "calls that no cassette contains, and none in CI.",
+    # No default here, because --record without --cassette is an error.
+    help="With --cassette: set the record mode. The default is llm_mock_record of the ini file, or "
+    "else new_episodes, which records the calls that no cassette contains.",
 )
 @click.option(
     "output",
