@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from llm_mock.migrate.manual_changes import CannotRewrite
@@ -15,6 +17,7 @@ from llm_mock.migrate.recorded_calls import (
     CallReader,
     MockRole,
     format_history,
+    format_system,
     get_schema_name,
     new_google_problem,
     new_litellm_problem,
@@ -22,7 +25,8 @@ from llm_mock.migrate.recorded_calls import (
     refuse_client_option,
 )
 from llm_mock.migrate.sdk_clients import EMBEDDINGS, GOOGLE, LITELLM, MISTRAL
-from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
+from llm_mock.migrate.syntax import Arguments, get_arguments, join_strings, to_source
+from llm_mock.migrate.targets import LIBRARY
 
 ASSERTIONS = (
     "assert_called",
@@ -119,19 +123,32 @@ def _convert_getter_assertion(
     if arguments is None or name == "assert_has_calls":
         raise new_no_equivalent(node, SEE_REQUESTS)
     positional, keywords = arguments
-    if len(positional) != 1 or keywords:
+    if len(positional) > 1 or keywords:
         raise new_no_equivalent(node, SEE_REQUESTS)
-    model = to_source(positional[0])
+    model = _format_model(positional, node, reader)
     if name == "assert_any_call":
         return f"assert {model} in {REQUESTS}"
     if name == "assert_called_with":
         return f"assert {REQUESTS}[-1:] == [{model}]"
     # The other assertions say nothing about further models.
-    model_name = get_string(positional[0])
+    model_name = join_strings(positional)
     if model_name is not None:
         asserted = reader.asserted_models.setdefault(role.getter.target, [])
         asserted.append(model_name)
     return f"assert {REQUESTS} == [{model}]"
+
+
+def _format_model(
+    positional: Sequence[cst.BaseExpression],
+    node: cst.Call,
+    reader: CallReader,
+) -> str:
+    """Return the source of the model name that an assertion on `get_model` has."""
+    if positional:
+        return to_source(positional[0])
+    # llm looks up its default model if no name is given.
+    library = reader.table.scope.name_library(LIBRARY, node)
+    return f"{library}.get_default_model()"
 
 
 def _convert_sdk_assertion(
@@ -216,7 +233,7 @@ def _convert_arguments(
         statements.append(f'assert {call}["prompt"] == {text}')
     if system is not None:
         # `ANY` stays: it equals any text, and the call must have one.
-        text = to_source(system)
+        text = format_system(system, reader.table)
         statements.append(f'assert {kwargs}["system"] == {text}')
     if schema is None:
         # A record always has a schema, if only None.

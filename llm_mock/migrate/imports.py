@@ -18,6 +18,7 @@ from llm_mock.migrate.syntax import (
     list_children,
     reads_attribute,
 )
+from llm_mock.migrate.targets import LIBRARY
 
 
 def update_imports(
@@ -76,9 +77,9 @@ def _add_imports(
 
 
 def _find_new_libraries(old: cst.Module, new: cst.Module) -> list[str]:
-    """Return the SDKs whose clients only the new tests make, and what else they need whole."""
+    """Return the libraries that only the new tests need whole, such as SDKs for clients."""
     libraries = []
-    for library in (*CLIENTS, "llm_mock", "pytest"):
+    for library in (*CLIENTS, LIBRARY, "llm_mock", "pytest"):
         is_read = reads_attribute(library, new)
         if is_read and not reads_attribute(library, old):
             libraries.append(library)

@@ -60,6 +60,8 @@ from llm_mock.migrate.syntax import (
     separate_quotes,
     to_source,
 )
+from llm_mock.migrate.targets import find_text
+from llm_mock.migrate.value_types import find_only_value
 
 ALL = "mock_llm_calls"
 REQUESTS = f"{ALL}.requested_models"
@@ -175,6 +177,7 @@ class CallReader:
         """The only models that are requested, as assertions say, by patched target."""
         self.compared: set[int] = set()
         """The ids of the nodes that are compared with a literal other than None."""
+        self.compared_with_false: set[int] = set()
         self._resolve_model = resolve_model
         self._outdated: set[str] = set()
 
@@ -578,8 +581,23 @@ class CallReader:
             key = name or str(number)
             return self.read_kept_item(owner, key, node)
         if isinstance(owner, (KeywordArguments, RequestConfig)) and name:
-            return _read_item(owner, name, node)
+            return self._read_item(owner, name, node)
         return None
+
+    def _read_item(
+        self,
+        owner: KeywordArguments | RequestConfig,
+        name: str,
+        node: cst.Subscript,
+    ) -> CallValue | cst.BaseExpression:
+        """Read `kwargs[name]`, or an item of `kwargs["config"]`."""
+        call = owner.call
+        is_of_model = not call.is_of_getter and not call.sdk
+        # A record has no stream=True, which is the default of llm.
+        is_unstreamed = name == "stream" and id(node) in self.compared_with_false
+        if is_of_model and is_unstreamed:
+            return parse_expression(f"{call.source}.stream")
+        return _read_item(owner, name, node)
 
     def _read_call_at(
         self,
@@ -717,9 +735,25 @@ class CallReader:
         left: cst.BaseExpression,
     ) -> cst.BaseExpression | None:
         """Rewrite the comparison of a value in a record."""
-        if _is_schema(left):
-            return _rewrite_schema_comparison(node, left)
         [target] = node.comparisons
+        if _is_schema(left):
+            schema = find_only_value(target.comparator, self.table)
+            if isinstance(schema, cst.Dict):
+                return _compare_json_schema(node, left)
+            return _rewrite_schema_comparison(node, left)
+        is_equality = isinstance(target.operator, (cst.Equal, cst.NotEqual))
+        is_system = to_source(left).endswith('["kwargs"]["system"]')
+        if is_equality and is_system:
+            source = format_system(
+                target.comparator,
+                self.table,
+            )
+            system = parse_expression(source)
+            new_target = target.with_changes(comparator=system)
+            return node.with_changes(
+                left=left,
+                comparisons=[new_target],
+            )
         model = get_string(target.comparator)
         if to_source(left).endswith('["model_id"]') and model is not None:
             # A record has the id, also of a model that was requested by an alias.
@@ -1256,6 +1290,32 @@ def _rewrite_schema_comparison(
     return node.with_changes(left=left, comparisons=[new_target])
 
 
+def format_system(node: cst.BaseExpression, table: SymbolTable) -> str:
+    """Return the source of a system prompt without the spaces around it, as `llm` sends it."""
+    source = to_source(node)
+    text = get_string(find_only_value(node, table))
+    if text is None:
+        name = table.scope.qualify(node)
+        text = find_text(name, table.scope.path)
+    if text is None or text == text.strip():
+        return source
+    return f"{source}.strip()"
+
+
+def _compare_json_schema(
+    node: cst.Comparison,
+    left: cst.BaseExpression,
+) -> cst.BaseExpression:
+    """Compare the recorded schema as JSON, which a record has beside its name."""
+    [target] = node.comparisons
+    if not isinstance(target.operator, (cst.Equal, cst.NotEqual)):
+        raise new_no_equivalent(node)
+    name = to_source(left)
+    source = name.replace('["kwargs"]["schema"]', '["schema"]')
+    new_left = parse_expression(source)
+    return node.with_changes(left=new_left)
+
+
 def _is_schema(node: cst.CSTNode) -> bool:
     """Return whether a new expression reads the schema of a recorded call."""
     return to_source(node).endswith('["kwargs"]["schema"]')
@@ -1350,6 +1410,8 @@ class _ReadRewriter(cst.CSTTransformer):
             return
         if _is_literal(target.comparator):
             self.reader.compared.add(id(node.left))
+        if to_source(target.comparator) == "False":
+            self.reader.compared_with_false.add(id(node.left))
 
     def _add_schema(self, node: cst.BaseExpression, value: cst.BaseExpression) -> None:
         if isinstance(node, cst.Comparison):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
 import libcst as cst
@@ -15,6 +15,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 
 # libcst renders a node only through a module.
 _EMPTY = cst.Module([])
+MODEL_ID = "model_id"
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 BINDINGS: tuple[type[cst.CSTNode], ...] = (
     cst.AnnAssign,
@@ -219,7 +220,30 @@ def collect_texts(node: cst.CSTNode) -> Counter[str]:
         text = get_string(literal)
         if text is not None:
             texts[text] += 1
+    for part in find_nodes(node, cst.FormattedStringText):
+        texts[part.value] += 1
     return texts
+
+
+def count_model_ids(node: cst.CSTNode) -> Counter[str]:
+    """Return the strings that a node gives to `model_id`, each with how often."""
+    values = []
+    for assignment in find_nodes(node, cst.Assign):
+        if any(map(_is_model_id, assignment.targets)):
+            values.append(assignment.value)
+    for argument in find_nodes(node, cst.Arg):
+        if argument.keyword is not None and argument.keyword.value == MODEL_ID:
+            values.append(argument.value)
+    texts: Counter[str] = Counter()
+    for value in values:
+        text = get_string(value)
+        if text is not None:
+            texts[text] += 1
+    return texts
+
+
+def _is_model_id(target: cst.AssignTarget) -> bool:
+    return m.matches(target.target, m.Attribute(attr=m.Name(MODEL_ID)))
 
 
 def get_elements(node: cst.BaseExpression) -> list[cst.BaseExpression] | None:
@@ -229,6 +253,17 @@ def get_elements(node: cst.BaseExpression) -> list[cst.BaseExpression] | None:
     if m.findall(node, m.StarredElement()):
         return None
     return [element.value for element in node.elements]
+
+
+def join_strings(nodes: Sequence[cst.BaseExpression] | None) -> str | None:
+    """Return the text of several literal strings; None if one of them is something else."""
+    known = []
+    for node in nodes or (None,):
+        text = get_string(node)
+        if text is None:
+            return None
+        known.append(text)
+    return "".join(known)
 
 
 def get_int(node: cst.CSTNode | None) -> int | None:

@@ -12,6 +12,12 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 GETTERS = {"get_model": False, "get_async_model": True}
 """The patched functions of `llm`, and whether they return async models."""
 LIBRARY = "llm"
+LISTINGS = (
+    "get_models",
+    "get_async_models",
+    "get_models_with_aliases",
+)
+"""The functions of `llm` that list models; `llm_mock` finds models without them."""
 # Bounds modules that import a name from each other.
 MAX_MODULES = 5
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -205,6 +211,32 @@ def _collect_objects(source: Path) -> dict[str, str]:
             if isinstance(target, ast.Name):
                 objects[target.id] = ast.unparse(value.func)
     return objects
+
+
+def find_text(name: str, test_file: Path) -> str | None:
+    """Return the string that a constant of the application has, by its qualified name, or None."""
+    module, _, constant = name.rpartition(".")
+    source = find_source(module, test_file)
+    if source is None:
+        return None
+    return _collect_texts(source).get(constant)
+
+
+@functools.cache
+def _collect_texts(source: Path) -> dict[str, str]:
+    """Return the strings that a module assigns to names, as far as they are literal."""
+    texts: dict[str, str] = {}
+    for statement in _parse_module(source).body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        value = statement.value
+        text = value.value if isinstance(value, ast.Constant) else None
+        if not isinstance(text, str):
+            continue
+        for target in statement.targets:
+            name = ast.unparse(target)
+            texts[name] = text
+    return texts
 
 
 def _qualify_import(node: ast.Import | ast.ImportFrom) -> dict[str, str]:

@@ -175,9 +175,9 @@ class TestGetModel:
         get_model.assert_called_once_with("gpt-4o-mini", _skip_async=True)
 
     @patch("reviews.get_model")
-    def test_no_name(self, get_model):
+    def test_two_names(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
-        get_model.assert_called_once_with()
+        get_model.assert_called_once_with("gpt-4o-mini", True)
 
     @patch("reviews.get_model")
     def test_hidden_arguments(self, get_model):
