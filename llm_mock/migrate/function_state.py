@@ -15,7 +15,12 @@ from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.sdk_clients import new_handed_client
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import collect_texts, find_local_names, find_objects
+from llm_mock.migrate.syntax import (
+    collect_texts,
+    count_model_ids,
+    find_local_names,
+    find_objects,
+)
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -129,6 +134,8 @@ class FunctionState:
         names = find_local_names(function)
         self.table = SymbolTable(context.scope.copy_for_function(names))
         self.table.texts = collect_texts(function)
+        self.table.model_ids = count_model_ids(function)
+        self.table.is_of_test = not self.is_fixture
         self.table.unrelated = unrelated
         self.table.objects = find_objects(function)
         self.filled_lists = find_filled_lists(function) - unrelated
@@ -155,6 +162,8 @@ class FunctionState:
             self.slots,
             context.unused_replies.get(name, 0),
         )
+        self.lists_models = False
+        """Whether the new test patches a function of `llm` that lists models."""
         self.todos: list[CannotRewrite] = []
         """The reasons why assertions became comments."""
         self.given_value: Value | None = None

@@ -36,6 +36,7 @@ from llm_mock.migrate.syntax import (
     get_elements,
     get_string,
     get_truth,
+    join_strings,
     parse_expression,
     read_dict,
     to_source,
@@ -231,7 +232,7 @@ def _collect_model_reply(
     table: SymbolTable,
 ) -> ConfiguredReply | None:
     raise_problem(double)
-    _check_model_attributes(double, model)
+    _check_model_attributes(double, model, table)
     replies = []
     for method in find_prompt_methods(double):
         if method.is_unconfigured:
@@ -267,7 +268,7 @@ def find_prompt_methods(model: TestDouble) -> list[TestDouble]:
     return methods
 
 
-def _check_model_attributes(model: TestDouble, name: str) -> None:
+def _check_model_attributes(model: TestDouble, name: str, table: SymbolTable) -> None:
     """Refuse attributes of a model for which there is no reply."""
     for attribute, value in model.attributes.items():
         if attribute in (*PROMPT_METHODS, "conversation") or attribute.startswith("_"):
@@ -275,7 +276,7 @@ def _check_model_attributes(model: TestDouble, name: str) -> None:
         if _is_unconfigured(value):
             continue
         if attribute == "model_id" and isinstance(value, PlainCode):
-            _check_model_id(value.node, name)
+            _check_model_id(value.node, name, table)
         elif model.has_any_attribute:
             raise CannotRewrite(
                 f"the mock of a model has the attribute {attribute}",
@@ -284,9 +285,12 @@ def _check_model_attributes(model: TestDouble, name: str) -> None:
             )
 
 
-def _check_model_id(node: cst.BaseExpression, name: str) -> None:
+def _check_model_id(node: cst.BaseExpression, name: str, table: SymbolTable) -> None:
     source = to_source(node)
-    if source.strip("\"'") != name:
+    model_id = get_string(node)
+    # The application is given the requested id, so the test must not depend on another one.
+    is_unread = model_id is not None and not table.may_name(model_id)
+    if source.strip("\"'") != name and not is_unread:
         raise CannotRewrite(
             f"the mock has a model_id of its own ({source}), and the requested id is unknown",
             f"The model_id of llm_mock is the id that is requested. {LEARN}",
@@ -524,15 +528,8 @@ class _Response:
     ) -> str | None:
         contents = _get_contents(text, data)
         text_source = contents.get("text")
-        if text_source is not None:
-            chunks = _drop_single_chunk(chunks, text_source)
+        chunks = self._choose_chunks(chunks, text, data)
         if chunks is not None:
-            if contents:
-                raise CannotRewrite(
-                    "the mock streams one text and returns another",
-                    "The text is what is streamed: "
-                    f"mock_llm_responses.set({self.model}, Reply(chunks={chunks})).",
-                )
             arguments = [f"chunks={chunks}"]
         elif not contents:
             return None
@@ -547,6 +544,44 @@ class _Response:
         if usage is not None:
             arguments.append(f"usage={usage}")
         return format_reply(arguments, self.table)
+
+    def _choose_chunks(
+        self,
+        chunks: str | None,
+        text: cst.BaseExpression | None,
+        data: cst.BaseExpression | None,
+    ) -> str | None:
+        """Return the chunks, or None if the text or the data are streamed in their place.
+
+        A response of `llm` streams what it returns. If a mock does not, the reply is what the
+        test may name.
+
+        Raises:
+            CannotRewrite: the test may name both.
+        """
+        content = data or text
+        if chunks is None or content is None:
+            return chunks
+        if text is not None:
+            chunks = _drop_single_chunk(chunks, to_source(text))
+        if chunks is None or not self._is_streamed(content, chunks):
+            return None
+        return chunks
+
+    def _is_streamed(self, content: cst.BaseExpression, chunks: str) -> bool:
+        """Return whether the test names the chunks, and not the text or data of the mock."""
+        text = get_string(content)
+        elements = get_elements(parse_expression(chunks))
+        streamed = join_strings(elements)
+        expects_text = text is None or self.table.may_name(text)
+        expects_streamed = streamed is None or self.table.may_name(streamed)
+        if expects_text and expects_streamed:
+            raise CannotRewrite(
+                "the mock streams one text and returns another",
+                "The text is what is streamed: "
+                f"mock_llm_responses.set({self.model}, Reply(chunks={chunks})).",
+            )
+        return expects_streamed
 
     def _check_attributes(self) -> None:
         supported = ("text", "json", "usage", "__iter__", "__aiter__")

@@ -135,6 +135,10 @@ class SymbolTable:
         """The expressions without mocks that were assigned to names."""
         self.texts: Counter[str] = Counter()
         """The texts that are written in the function, each with how often."""
+        self.model_ids: Counter[str] = Counter()
+        """Those of the texts that are given to the `model_id` of a mock."""
+        self.is_of_test = False
+        """Whether all uses of the mocks are in the function, so that it is no fixture or helper."""
         self.unrelated: frozenset[str] = frozenset()
         """The names of mocks that do not replace `llm`, which are left alone."""
         self.objects: frozenset[str] = frozenset()
@@ -157,6 +161,21 @@ class SymbolTable:
         table.values = dict(self.values)
         table.functions = dict(self.functions)
         return table
+
+    def may_name(self, text: str) -> bool:
+        """Return whether the test names a text of a mock anywhere else, or a part of it."""
+        if not self.is_of_test or not text:
+            return True
+        for written, number in self.texts.items():
+            own = self.model_ids[written]
+            is_elsewhere = number > own
+            if not written or not is_elsewhere:
+                continue
+            if written in text:
+                return True
+            if text in written:
+                return True
+        return False
 
     def find_mocks(self, node: cst.CSTNode) -> set[str]:
         """Return the names in a node that stand for mocks or for arguments of the application."""
