@@ -492,7 +492,7 @@ class _FunctionRewriter:
             return
         # A test without a reply may still check calls, or leave the replies to others.
         may_lack_reply = any(map(_may_lack_reply, state.getters)) or self._has_silent_model()
-        if state.reader.checks_calls or state.given_value:
+        if state.reader.checks_calls or state.given_value or state.lists_models:
             may_lack_reply = True
         if state.reader.expects_calls and any(map(_is_of_sdk, state.getters)):
             may_lack_reply = False
@@ -627,7 +627,7 @@ class _FunctionRewriter:
         # One with a default value comes behind all others.
         position = len([parameter for parameter in kept if parameter.default is None])
         fixtures = [*OUR_FIXTURES]
-        if self.variables:
+        if self.variables or self.state.lists_models:
             fixtures.append("monkeypatch")
         for name in reversed(fixtures):
             if name in used and name not in self.parameters:

@@ -8,8 +8,15 @@ from pathlib import Path
 
 import libcst as cst
 
-from llm_mock.migrate.doubles import Argument, PatchedGetter, TestDouble, Value
+from llm_mock.migrate.doubles import (
+    Argument,
+    PatchedGetter,
+    TestDouble,
+    Value,
+    iterate_doubles,
+)
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.replies import PROMPT_METHODS
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import (
     CLIENTS,
@@ -32,7 +39,7 @@ from llm_mock.migrate.syntax import (
     parse_expression,
     to_source,
 )
-from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
+from llm_mock.migrate.targets import GETTERS, LIBRARY, LISTINGS, resolve_target
 from llm_mock.migrate.value_types import makes_object
 
 # Other parts of `llm` through which a test may replace a model.
@@ -134,6 +141,13 @@ def wrap_class(node: cst.BaseExpression, wrapped: str) -> cst.Call:
     return call.with_changes(args=[*arguments[:-1], last, wraps])
 
 
+def replies_to_prompts(value: Value) -> bool:
+    """Return whether a mock, or one that it leads to, has a method that sends a prompt."""
+    methods = {*PROMPT_METHODS, "conversation"}
+    doubles = iterate_doubles([value])
+    return any(methods & double.attributes.keys() for double in doubles)
+
+
 def gives_argument(node: cst.BaseExpression, scope: Scope) -> bool:
     """Return whether a decorator passes a mock to the test."""
     if not isinstance(node, cst.Call):
@@ -186,18 +200,29 @@ class _PatchCall:
         mapping = get_string(self.positional[0]) or self.table.scope.qualify(self.positional[0])
         if mapping != "sys.modules" or len(self.positional) < 2:
             return
-        # setitem has the key, patch.dict a dict of entries.
-        keys: list[cst.CSTNode] = [self.positional[1]]
-        if isinstance(self.positional[1], cst.Dict):
-            elements = self.positional[1].elements
-            keys = [part.key for part in elements if isinstance(part, cst.DictElement)]
-        if LIBRARY in map(get_string, keys):
+        for key, *values in self._list_entries():
+            # None makes the import fail, and mocks nothing.
+            is_missing = [to_source(value) for value in values] == ["None"]
+            if get_string(key) != LIBRARY or is_missing:
+                continue
             raise CannotRewritePatch(
                 f"the module {LIBRARY} is replaced as a whole",
                 "Remove that: the application imports the real one, and "
                 "mock_llm_responses.set(model, reply) answers.",
                 self.node,
             )
+
+    def _list_entries(self) -> list[list[cst.BaseExpression]]:
+        """Return the keys and values of `patch.dict`, or those of `setitem`."""
+        _, *first_entry = self.positional
+        given = first_entry[0]
+        if not isinstance(given, cst.Dict):
+            return [first_entry]
+        entries = []
+        for element in given.elements:
+            if isinstance(element, cst.DictElement):
+                entries.append([element.key, element.value])
+        return entries
 
     def parse(self, path: Path) -> Patch | None:
         target = self._take_target()
@@ -259,7 +284,24 @@ class _PatchCall:
         values = self.table.plain.get(owner.value, ())
         return len(values) == 1 and makes_object(values[0])
 
+    def _is_listing(self, target: str) -> bool:
+        """Return whether a patch gives a list of models, none of which replies to a prompt."""
+        owner, _, name = target.rpartition(".")
+        if owner != LIBRARY or name not in LISTINGS:
+            return False
+        # Without a list, the test may add models that reply later.
+        if not self.positional and not self.keywords:
+            return False
+        new = self._take_replacement()
+        double = self._new_double(
+            target,
+            new,
+        )
+        return not replies_to_prompts(double)
+
     def _refuse_other_parts(self, target: str) -> None:
+        if self._is_listing(target):
+            return
         if target.startswith(f"{LIBRARY}.") and _MODEL_PARTS.search(target):
             raise CannotRewrite(
                 f"{target} is patched; only get_model and get_async_model can be rewritten",

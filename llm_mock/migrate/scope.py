@@ -141,6 +141,15 @@ class Scope:
         """Return the class of `unittest.mock` that a node names, or None."""
         return _strip_mock_module(self.qualify(node), MOCK_CLASSES)
 
+    def find_mock_class(self) -> str | None:
+        """Return the name under which the file imports `Mock` or `MagicMock`, or None."""
+        for name in self.imports:
+            node = cst.Name(name)
+            mock_class = self.get_mock_class(node)
+            if mock_class in ("Mock", "MagicMock"):
+                return name
+        return None
+
     def get_patcher(self, node: cst.CSTNode) -> str | None:
         """Return `patch`, `patch.object`, … if a node names one of them, or None."""
         return _strip_mock_module(self.qualify(node), PATCHERS)

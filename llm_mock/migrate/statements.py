@@ -35,6 +35,7 @@ from llm_mock.migrate.doubles import (
     LegacyMock,
     PlainCode,
     SideEffectList,
+    TestDouble,
     Value,
 )
 from llm_mock.migrate.fakes import apply_configuration
@@ -46,6 +47,7 @@ from llm_mock.migrate.patches import (
     Patch,
     ends_with_test,
     parse_patch,
+    replies_to_prompts,
     wrap_class,
 )
 from llm_mock.migrate.recorded_calls import SEE_CALLS
@@ -63,9 +65,13 @@ from llm_mock.migrate.syntax import (
     strip_leading_lines,
     to_source,
 )
+from llm_mock.migrate.targets import GETTERS, LIBRARY, LISTINGS
 from llm_mock.migrate.value_types import is_error
 
 _METHOD_OF_NAME = m.Call(m.Attribute(m.Name()))
+_RESULT = m.Name("return_value") | m.Name("side_effect")
+# `library.get_models.return_value = [model]`
+_RESULT_OF_MEMBER = m.Assign([m.AssignTarget(m.Attribute(m.Attribute(m.Name()), _RESULT))])
 _UNPACKED = "the arguments of a call are unpacked"
 
 
@@ -332,6 +338,41 @@ class StatementRewriter:
         self.table.values[name] = SideEffectList((*items, given))
         return True
 
+    def _rewrite_listing(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.Assign,
+    ) -> cst.SimpleStatementLine | None:
+        """Patch alone a function that lists models, of which the old test mocks the library.
+
+        Returns:
+            The patch; None for a statement that does not configure such a function.
+        """
+        if not m.matches(part, _RESULT_OF_MEMBER):
+            return None
+        result = cst.ensure_type(part.targets[0].target, cst.Attribute)
+        member = cst.ensure_type(result.value, cst.Attribute)
+        name = member.attr.value
+        library = self.table.evaluate(member.value)
+        if name not in LISTINGS or not _is_library(library):
+            return None
+        mock_class = self.table.scope.find_mock_class()
+        listed = self.table.evaluate(part.value)
+        if mock_class is None or replies_to_prompts(listed):
+            return None
+        self._refuse_nested(node)
+        keyword = result.attr.value
+        source = to_source(part.value)
+        new = f"{mock_class}({keyword}={source})"
+        line = f'monkeypatch.setattr("{LIBRARY}.{name}", {new})'
+        [patch] = _replace_line(node, [line])
+        assert isinstance(patch, cst.SimpleStatementLine)
+        reads = sorted(self.reader.find_reads(patch))
+        if reads:
+            self.refuse_read(reads[0], node)
+        self.state.lists_models = True
+        return patch
+
     def _keep_check(self, node: cst.SimpleStatementLine) -> list[Part]:
         """Keep a statement about the calls of a class, which its patch still records."""
         others = sorted(self.reader.find_reads(node))
@@ -375,6 +416,9 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         part: cst.Assign,
     ) -> list[Part] | None:
+        listing = self._rewrite_listing(node, part)
+        if listing is not None:
+            return [listing]
         started = self.started_patches.find_started(part.value)
         patch = started or self._parse_patch(part.value)
         if patch is None:
@@ -637,6 +681,13 @@ class StatementRewriter:
             SEE_CALLS,
             node,
         )
+
+
+def _is_library(value: Value) -> bool:
+    """Return whether a value is the double of the whole of `llm`."""
+    if not isinstance(value, TestDouble) or not value.library:
+        return False
+    return value.attributes.keys() >= GETTERS.keys()
 
 
 PartT = TypeVar("PartT", bound="cst.BaseSmallStatement | None")

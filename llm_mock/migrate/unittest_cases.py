@@ -48,8 +48,8 @@ def use_attribute(function: cst.FunctionDef, owner: cst.ClassDef) -> cst.Functio
         )
     if "monkeypatch" in get_parameter_names(function):
         raise CannotRewrite(
-            "the real client needs an environment variable, and a method of unittest.TestCase "
-            "takes no monkeypatch",
+            "the new test needs monkeypatch for a variable or a list of models, and a method of "
+            "unittest.TestCase takes no monkeypatch",
             "Set it in setUp, then run this again.",
         )
     is_taken = "llm_mock" in to_source(owner) or FIXTURE in to_source(owner)

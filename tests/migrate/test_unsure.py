@@ -199,7 +199,7 @@ UNSURE = {
     ),
     "the list of models": (
         """
-        @patch("llm.get_models", return_value=[Mock()])
+        @patch("llm.get_models", return_value=[Mock(prompt=Mock())])
         def test_it(get_models):
             app.ask()
         """,
@@ -209,7 +209,7 @@ UNSURE = {
         """
         @patch("app.llm")
         def test_it(library):
-            library.get_models.return_value = [Mock()]
+            library.get_models.return_value = [Mock(prompt=Mock())]
             app.ask()
         """,
         "app.llm.get_models is mocked; only the calls of models can be rewritten",

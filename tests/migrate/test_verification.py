@@ -501,8 +501,9 @@ def test_a_real_client_is_given_the_place_and_version_of_its_api(folder: Path) -
     header = "def test_decorator(cls, monkeypatch, mock_llm_responses):"
     assert f"wraps=openai.AzureOpenAI)\n{header}\n{VARIABLES}    cls.assert" in text
     assert (
-        "TestCase::test_method: the real client needs an environment variable, and a method of "
-        "unittest.TestCase takes no monkeypatch. Set it in setUp, then run this again."
+        "TestCase::test_method: the new test needs monkeypatch for a variable or a list of models, "
+        "and a method of unittest.TestCase takes no monkeypatch. Set it in setUp, then run this "
+        "again."
     ) in "\n".join(lines)
 
 
