@@ -34,6 +34,7 @@ from llm_mock.migrate.sdk_clients import PatchedClient, guess_client_class
 from llm_mock.migrate.statements import StatementRewriter
 from llm_mock.migrate.symbol_table import CheckedClass, FunctionDouble, SymbolTable, UnknownUse
 from llm_mock.migrate.syntax import (
+    MODEL_NAMES,
     collect_names,
     find_nodes,
     get_parameter_names,
@@ -657,7 +658,7 @@ def _is_of_sdk(getter: PatchedGetter) -> bool:
 
 
 def _is_silent(model: Value | None) -> bool:
-    if not isinstance(model, TestDouble) or model.attributes:
+    if not isinstance(model, TestDouble) or model.attributes.keys() - MODEL_NAMES:
         return False
     return model.has_any_attribute and model.is_unconfigured
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +12,14 @@ import libcst as cst
 from llm_mock.migrate.doubles import (
     Argument,
     PatchedGetter,
+    PlainCode,
+    SideEffectList,
     TestDouble,
     Value,
     iterate_doubles,
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.replies import PROMPT_METHODS
+from llm_mock.migrate.replies import PROMPT_METHODS, UNKNOWN_MODEL
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import (
     CLIENTS,
@@ -100,7 +103,7 @@ def parse_patch(node: cst.BaseExpression, table: SymbolTable, path: Path) -> Pat
     if kind == "patch.multiple":
         call.refuse_getters()
     elif kind in ("patch.dict", "setitem"):
-        call.refuse_module()
+        return call.parse_module()
     else:
         return call.parse(path)
     return None
@@ -139,6 +142,56 @@ def wrap_class(node: cst.BaseExpression, wrapped: str) -> cst.Call:
         whitespace_after_arg=cst.SimpleWhitespace(""),
     )
     return call.with_changes(args=[*arguments[:-1], last, wraps])
+
+
+def new_library_patch(target: str, double: TestDouble) -> Patch:
+    """Return the patch of the whole of `llm`; from now on its double has only the real parts."""
+    getters = []
+    for name, returns_async_models in GETTERS.items():
+        part = double.get_attribute(name)
+        assert isinstance(part, TestDouble)
+        getter = PatchedGetter(
+            f"{target}.{name}",
+            part,
+            returns_async_models,
+        )
+        getters.append(getter)
+    double.has_any_attribute = False
+    double.library = target
+    return Patch(double, tuple(getters))
+
+
+def _has_only_models(library: TestDouble) -> bool:
+    """Return whether all that a mock of `llm` has is in the real one, or configured by replies."""
+    if not library.has_any_attribute:
+        return False
+    models: list[Value | None] = []
+    for name in GETTERS:
+        getter = library.get_attribute(name)
+        if not isinstance(getter, TestDouble):
+            return False
+        models.append(getter.return_value)
+    for name, value in library.attributes.items():
+        if name in GETTERS:
+            continue
+        if isinstance(value, PlainCode):
+            # An error of the name that llm has becomes the real one.
+            is_known = name == UNKNOWN_MODEL and to_source(value.node).endswith(name)
+        else:
+            is_known = name in LISTINGS and _lists_models(value, models)
+        if not is_known:
+            return False
+    return True
+
+
+def _lists_models(listing: Value, models: Sequence[Value | None]) -> bool:
+    """Return whether a function of a mock returns a list of models, and no others."""
+    if not isinstance(listing, TestDouble) or listing.side_effect is not None:
+        return False
+    listed = listing.return_value
+    if not isinstance(listed, SideEffectList):
+        return False
+    return all(any(value is model for model in models) for value in listed.values)
 
 
 def replies_to_prompts(value: Value) -> bool:
@@ -195,26 +248,43 @@ class _PatchCall:
         if getters:
             raise CannotRewritePatch(f"patch.multiple replaces {getters[0]}", node=self.node)
 
-    def refuse_module(self) -> None:
-        """Refuse an entry of `sys.modules` that replaces `llm`."""
-        mapping = get_string(self.positional[0]) or self.table.scope.qualify(self.positional[0])
-        if mapping != "sys.modules" or len(self.positional) < 2:
-            return
-        for key, *values in self._list_entries():
+    def parse_module(self) -> Patch | None:
+        """Return the patch of an entry of `sys.modules` that replaces `llm`, or None."""
+        entries = self._list_entries()
+        for key, *values in entries:
             # None makes the import fail, and mocks nothing.
             is_missing = [to_source(value) for value in values] == ["None"]
             if get_string(key) != LIBRARY or is_missing:
                 continue
+            is_only = len(entries) == 1 and not self.keywords
+            double = self._evaluate_module(values) if is_only else None
+            if double is not None:
+                return new_library_patch(LIBRARY, double)
             raise CannotRewritePatch(
                 f"the module {LIBRARY} is replaced as a whole",
                 "Remove that: the application imports the real one, and "
                 "mock_llm_responses.set(model, reply) answers.",
                 self.node,
             )
+        return None
+
+    def _evaluate_module(self, values: Sequence[cst.BaseExpression]) -> TestDouble | None:
+        """Return the mock that replaces the module of `llm`, if it only has models."""
+        try:
+            given = [self.table.evaluate(value) for value in values]
+        except CannotRewrite:
+            return None
+        for double in given:
+            if isinstance(double, TestDouble) and _has_only_models(double):
+                return double
+        return None
 
     def _list_entries(self) -> list[list[cst.BaseExpression]]:
-        """Return the keys and values of `patch.dict`, or those of `setitem`."""
-        _, *first_entry = self.positional
+        """Return the keys and values that `patch.dict` or `setitem` puts into `sys.modules`."""
+        first, *first_entry = self.positional
+        mapping = get_string(first) or self.table.scope.qualify(first)
+        if mapping != "sys.modules" or not first_entry:
+            return []
         given = first_entry[0]
         if not isinstance(given, cst.Dict):
             return [first_entry]
@@ -325,6 +395,8 @@ class _PatchCall:
             )
             return Patch(double, (patched,))
         self._check_library(target, new, double)
+        double.has_any_attribute = False
+        double.library = target
         clients = []
         for name in CLIENTS[library]:
             part = TestDouble()
@@ -408,15 +480,13 @@ class _PatchCall:
         new: cst.BaseExpression | None,
         double: TestDouble,
     ) -> None:
-        """Refuse a configured double of a whole library; from now on it has its real parts."""
+        """Refuse a configured double of a whole library."""
         if double.attributes or not double.is_unconfigured:
             source = to_source(new or self.node)
             raise CannotRewrite(
                 f"{target}, the whole library, is replaced by {source}",
                 node=self.node,
             )
-        double.has_any_attribute = False
-        double.library = target
 
     def _new_double(
         self,
@@ -437,12 +507,7 @@ class _PatchCall:
         if name:
             return Patch(double, (PatchedGetter(target, double, GETTERS[name]),))
         self._check_library(target, new, double)
-        getters = []
-        for getter, returns_async_models in GETTERS.items():
-            part = TestDouble()
-            double.attributes[getter] = part
-            getters.append(PatchedGetter(f"{target}.{getter}", part, returns_async_models))
-        return Patch(double, tuple(getters))
+        return new_library_patch(target, double)
 
     def _take_replacement(self) -> cst.BaseExpression | None:
         """Remove the replacement from the arguments and return it; None is a new mock."""

@@ -32,6 +32,7 @@ from llm_mock.migrate.reply_functions import (
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import (
+    MODEL_NAMES,
     get_dotted_name,
     get_elements,
     get_string,
@@ -47,6 +48,7 @@ ANY_MODEL = "*"
 LEARN = (
     "Run `llm-mock migrate --learn`, which runs the old test once to see which models it requests."
 )
+UNKNOWN_MODEL = "UnknownModelError"
 PROMPT_METHODS = ("prompt", "chain")
 """The methods of a model, and of a conversation, that send a prompt."""
 
@@ -205,7 +207,7 @@ def _convert_getter_error(
     model = getter.only_model or ANY_MODEL
     quoted_model = quote_model(model)
     name = get_dotted_name(error_class) or ""
-    if name == "KeyError" or name.endswith("UnknownModelError"):
+    if name == "KeyError" or name.endswith(UNKNOWN_MODEL):
         statement = f"mock_llm_responses.set_unknown({quoted_model})"
         return ConfiguredReply(model, "unknown", (statement,))
     if name == "AssertionError":
@@ -275,8 +277,10 @@ def _check_model_attributes(model: TestDouble, name: str, table: SymbolTable) ->
             continue
         if _is_unconfigured(value):
             continue
+        if attribute in MODEL_NAMES and _is_unnamed(value, table):
+            continue
         if attribute == "model_id" and isinstance(value, PlainCode):
-            _check_model_id(value.node, name, table)
+            _check_model_id(value.node, name)
         elif model.has_any_attribute:
             raise CannotRewrite(
                 f"the mock of a model has the attribute {attribute}",
@@ -285,12 +289,15 @@ def _check_model_attributes(model: TestDouble, name: str, table: SymbolTable) ->
             )
 
 
-def _check_model_id(node: cst.BaseExpression, name: str, table: SymbolTable) -> None:
+def _is_unnamed(value: Value, table: SymbolTable) -> bool:
+    """Return whether a test that names the id of a mock nowhere else does not need it."""
+    text = get_string(get_node(value))
+    return text is not None and not table.may_name(text)
+
+
+def _check_model_id(node: cst.BaseExpression, name: str) -> None:
     source = to_source(node)
-    model_id = get_string(node)
-    # The application is given the requested id, so the test must not depend on another one.
-    is_unread = model_id is not None and not table.may_name(model_id)
-    if source.strip("\"'") != name and not is_unread:
+    if source.strip("\"'") != name:
         raise CannotRewrite(
             f"the mock has a model_id of its own ({source}), and the requested id is unknown",
             f"The model_id of llm_mock is the id that is requested. {LEARN}",

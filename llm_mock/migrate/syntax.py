@@ -15,7 +15,8 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 
 # libcst renders a node only through a module.
 _EMPTY = cst.Module([])
-MODEL_ID = "model_id"
+MODEL_NAMES = ("model_id", "name")
+"""The attributes by which mocks of models have a name of their own."""
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 BINDINGS: tuple[type[cst.CSTNode], ...] = (
     cst.AnnAssign,
@@ -226,13 +227,13 @@ def collect_texts(node: cst.CSTNode) -> Counter[str]:
 
 
 def count_model_ids(node: cst.CSTNode) -> Counter[str]:
-    """Return the strings that a node gives to `model_id`, each with how often."""
+    """Return the strings that a node gives to mocks of models as names, each with how often."""
     values = []
     for assignment in find_nodes(node, cst.Assign):
         if any(map(_is_model_id, assignment.targets)):
             values.append(assignment.value)
     for argument in find_nodes(node, cst.Arg):
-        if argument.keyword is not None and argument.keyword.value == MODEL_ID:
+        if argument.keyword is not None and argument.keyword.value == MODEL_NAMES[0]:
             values.append(argument.value)
     texts: Counter[str] = Counter()
     for value in values:
@@ -243,7 +244,8 @@ def count_model_ids(node: cst.CSTNode) -> Counter[str]:
 
 
 def _is_model_id(target: cst.AssignTarget) -> bool:
-    return m.matches(target.target, m.Attribute(attr=m.Name(MODEL_ID)))
+    attribute = target.target
+    return isinstance(attribute, cst.Attribute) and attribute.attr.value in MODEL_NAMES
 
 
 def get_elements(node: cst.BaseExpression) -> list[cst.BaseExpression] | None:

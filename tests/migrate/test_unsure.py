@@ -288,7 +288,7 @@ UNSURE = {
     "a module that is replaced": (
         """
         def test_it(monkeypatch):
-            monkeypatch.setitem(sys.modules, "llm", Mock())
+            monkeypatch.setitem(sys.modules, "llm", app.fake)
             app.ask()
         """,
         "the module llm is replaced as a whole",

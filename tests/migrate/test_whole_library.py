@@ -210,20 +210,118 @@ def test_a_missing_library_mocks_no_model(tmp_path: Path, patcher: str) -> None:
     assert (result.changed, result.manual_changes) == ((), ())
 
 
+MODULE = """
+
+def test_it(monkeypatch):
+    module = Mock()
+    model = Mock()
+    model.name = "small"
+    model.prompt.return_value.text.return_value = "Hi"
+    module.get_model.return_value = model
+    {lines}
+"""
+USED = "with patch.dict('sys.modules', {'llm': module}):"
+SET = "monkeypatch.setitem(sys.modules, 'llm', module)"
+
+
+def replace_module(*lines: str) -> str:
+    return MODULE.format(lines="\n    ".join(lines))
+
+
 @pytest.mark.parametrize(
-    "entries", ['{"llm": Mock()}', '{"other": None, "llm": Mock()}', '{"llm": app.FAKE}']
+    "lines",
+    [
+        [USED, "    assert app.ask() == 'Hi'"],
+        [SET, "assert app.ask() == 'Hi'"],
+        ["module.get_models.return_value = [model]", SET, "assert app.ask() == 'Hi'"],
+        [
+            "class MyUnknownModelError(Exception): pass",
+            "module.UnknownModelError = MyUnknownModelError",
+            SET,
+            "assert app.ask() == 'Hi'",
+        ],
+    ],
 )
-def test_a_library_that_is_replaced_is_left(tmp_path: Path, entries: str) -> None:
-    patcher = f'patch.dict("sys.modules", {entries})'
-    result = migrate(tmp_path, f"\ndef test_it():\n    with {patcher}:\n        app.ask()\n")
-    assert get_reason(result) == "the module llm is replaced as a whole"
+def test_a_mock_in_place_of_the_module_becomes_replies(tmp_path: Path, lines: list[str]) -> None:
+    result = migrate(tmp_path, replace_module(*lines), start=f"import sys\n{START}")
+    assert get_reason(result) == ""
+    body = result.after.partition("def test_it(")[2].partition("\n")[2]
+    assert body == '    mock_llm_responses.set("*", "Hi")\n    assert app.ask() == \'Hi\'\n'
 
 
-def test_a_list_of_models_is_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_model_of_the_module_is_one_of_llm(tmp_path: Path) -> None:
+    test = """
+        def test_it():
+            class MyUnknownModelError(Exception):
+                pass
+
+            module = Mock()
+            module.UnknownModelError = MyUnknownModelError
+            with patch.dict("sys.modules", {"llm": module}):
+                module.get_model.side_effect = MyUnknownModelError("none")
+                app.ask()
+    """
+    result = migrate(tmp_path, dedent(test))
+    assert result.after.endswith(
+        'def test_it(mock_llm_responses):\n    mock_llm_responses.set_unknown("*")\n    app.ask()\n'
+    )
+
+
+REPLACED = "the module llm is replaced as a whole"
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (["module.get_models.return_value = [model, Mock()]", SET], REPLACED),
+        (["module.get_models.side_effect = [[model], []]", SET], REPLACED),
+        (["module.get_models.return_value = []", SET], REPLACED),
+        (["module.get_key.return_value = 'key'", SET], REPLACED),
+        (["module.UnknownModelError = ValueError", SET], REPLACED),
+        (["module.Template = app.ask", SET], REPLACED),
+        (
+            ["with patch.dict('sys.modules', {'llm': module, 'other': 1}):", "    app.ask()"],
+            REPLACED,
+        ),
+        (
+            ["with patch.dict('sys.modules', {'llm': module}, clear=True):", "    app.ask()"],
+            REPLACED,
+        ),
+        (["monkeypatch.setitem(sys.modules, 'llm', app.FAKE)"], REPLACED),
+        (["monkeypatch.setitem(sys.modules, 'llm', module.other(model))"], REPLACED),
+        (
+            [SET, "assert app.ask() == 'small'"],
+            "the mock of a model has the attribute name",
+        ),
+        (
+            ["monkeypatch.setitem(sys.modules, 'llm', Mock())", "app.ask()"],
+            "no reply is configured, so the model replies with another Mock",
+        ),
+    ],
+)
+def test_a_module_with_more_than_models_is_left(
+    tmp_path: Path, lines: list[str], reason: str
+) -> None:
+    result = migrate(tmp_path, replace_module(*lines), start=f"import sys\n{START}")
+    assert (result.changed, get_reason(result)) == ((), reason)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        decorate(
+            "library.get_models.return_value = [model]",
+            'assert app.list_ids() == ["small"]',
+        ),
+        replace_module(USED, "    assert app.ask() == 'Hi'"),
+    ],
+)
+def test_the_new_test_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, test: str) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    good = 'assert app.list_ids() == ["small"]'
-    migrate(tmp_path, decorate("library.get_models.return_value = [model]", good))
+    migrate(tmp_path, test)
+    lazy = APP.replace("import llm", "").replace("):\n", "):\n    import llm\n")
+    if USED in test:
+        (tmp_path / "app.py").write_text(lazy)
     result = CliRunner().invoke(main, ["migrate", "--write", "test_app.py"])
     assert "test_app.py: test_it verified: it passes" in result.output
-    assert 'monkeypatch.setattr("llm.get_models"' in (tmp_path / "test_app.py").read_text()
