@@ -243,6 +243,24 @@ def describe_change(change: CallChange, calls: Iterable[ObservedCall]) -> JSONOb
     return described
 
 
+def describe_answer(change: CallChange, calls: Iterable[ObservedCall]) -> JSONObject | None:
+    """Return a changed answer as JSON: its `text`, and the `arguments` of its tool calls.
+
+    Returns:
+        The answer; None if the change is none of an answer, or makes the call fail.
+    """
+    change_reply = KINDS[change.kind].change_reply
+    if change_reply is None:
+        return None
+    by_number = {each.number: each for each in calls}
+    call = by_number[change.call]
+    reply = change_reply(call.request, call.reply)
+    if reply is None or reply.error is not None:
+        return None
+    arguments = [each.arguments for each in reply.tool_calls]
+    return {"text": reply.content, "arguments": arguments}
+
+
 def describe_call(call: ObservedCall) -> JSONObject:
     """Return the number, model and line of a call as JSON."""
     return {

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 from llm_mock.migrate.model_discovery import (
     FILE_VARIABLE,
@@ -31,7 +32,8 @@ RUN_VARIABLE = "LLM_MOCK_MIGRATION"
 Its keys are `results` (the file to which a JSON line is appended for each phase of a test),
 `sources` (the file with the new text of each rewritten file), `names` (the functions whose tests
 run; empty for all), `changes` (the path, the name of the test, the kind and the number of the call
-of each change of a double) and `seconds` (the time limit of a test).
+of each change of a double), `new_runs` (the path, the id in its file and the `NewRun` of each
+rewritten test) and `seconds` (the time limit of a test).
 """
 SECONDS = 60.0
 """The time that a test may take."""
@@ -42,6 +44,19 @@ TestKey = tuple[str, str]
 """The path of a file, and the name of a test with its class."""
 Change = tuple[str, int]
 """The kind of a change, and the number of the call from 1."""
+
+
+class NewRun(TypedDict):
+    """The calls of a rewritten test with one set of parameters.
+
+    Attributes:
+        calls: the number of calls, of which the retries of a failed one are the same.
+        answers: the kind, the number of the call, and the changed answer of each change that has
+            one: an object with the `text`, and the `arguments` of the tool calls.
+    """
+
+    calls: int
+    answers: list[tuple[str, int, JSONObject]]
 
 
 @dataclass
@@ -58,6 +73,7 @@ class TestOutcome:
         noticed: the number of changes of calls that it noticed.
         changes: the number of changes that were made.
         missed: the changes that it notices with none of its parameters.
+        new_runs: its calls, by the id of the test in its file; without calls it has none.
     """
 
     __test__ = False  # the name begins as a test class does
@@ -71,6 +87,7 @@ class TestOutcome:
     noticed: int = 0
     changes: int = 0
     missed: list[Change] = field(default_factory=list)
+    new_runs: dict[str, NewRun] = field(default_factory=dict)
 
 
 @dataclass
@@ -150,22 +167,44 @@ def run_new_tests(sources: Mapping[Path, bytes], names: Iterable[TestKey]) -> Py
 
 def find_noticed_changes(
     paths: Iterable[Path],
-    changes: Mapping[TestKey, Iterable[Change]],
+    new_tests: Mapping[TestKey, TestOutcome],
 ) -> Mapping[TestKey, Sequence[Change]]:
     """Run old tests with changes of their doubles, and return the changes that they notice.
 
     Args:
         paths: the files that were rewritten.
-        changes: the changes to make, by test.
+        new_tests: the results of the new tests, which have the changes to make.
     """
-    rows: list[JSON] = []
-    for key, of_test in changes.items():
-        for change in of_test:
-            rows.append([*key, *change])
+    changes: list[JSON] = []
+    new_runs: list[JSON] = []
+    for key, test in new_tests.items():
+        path, _ = key
+        for change in test.missed:
+            changes.append([*key, *change])
+        for test_id, new_run in test.new_runs.items():
+            new_runs.append([path, test_id, new_run])
+    more: JSONObject = {
+        "changes": changes,
+        "new_runs": new_runs,
+    }
+    options = ["-p", CHANGES_PLUGIN]
+    test_paths = _list_test_paths(paths)
     with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
-        options = ["-p", CHANGES_PLUGIN]
-        run = _run(Path(folder), _list_test_paths(paths), {}, changes, options, {}, rows)
+        run = _run(
+            Path(folder),
+            test_paths,
+            {},
+            new_tests,
+            options,
+            {},
+            more,
+        )
     return run.noticed
+
+
+def get_id_in_file(node_id: str) -> str:
+    """Return the id of a test without the path, which depends on the folder of the run."""
+    return node_id.partition("::")[2]
 
 
 def _list_test_paths(paths: Iterable[Path]) -> list[Path]:
@@ -180,7 +219,7 @@ def _run(
     names: Iterable[TestKey],
     options: Sequence[str],
     variables: Mapping[str, Path],
-    changes: Sequence[JSON] = (),
+    more: JSONObject | None = None,
 ) -> PytestRun:
     results = folder / "results"
     results.touch()
@@ -193,8 +232,8 @@ def _run(
         "results": str(results),
         "sources": new_paths,
         "names": list(map(list, names)),
-        "changes": list(changes),
         "seconds": SECONDS,
+        **(more or {}),
     }
     plan_file = folder / "plan.json"
     plan_file.write_text(json.dumps(plan), encoding="utf-8")
@@ -310,11 +349,21 @@ def _add_changes(run: PytestRun, document: JSONObject) -> None:
         result.noticed += test["noticed"]
         result.changes += len(test["changes"])
         changes = made.setdefault(key, {})
+        new_run: NewRun = {
+            "calls": len(test["calls"]),
+            "answers": [],
+        }
         for each in test["changes"]:
             number = each["call"]["number"]
             change = each["kind"], number
             is_noticed = changes.get(change, False)
             changes[change] = is_noticed or each["noticed"]
+            answer = each["answer"]
+            if answer is not None:
+                row = (each["kind"], number, answer)
+                new_run["answers"].append(row)
+        test_id = get_id_in_file(test["id"])
+        result.new_runs[test_id] = new_run
     for key, changes in made.items():
         run.results[key].missed = [change for change in changes if not changes[change]]
 

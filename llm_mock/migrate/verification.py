@@ -122,7 +122,7 @@ class RewriteVerifier:
         missed = {}
         for key, test in new.results.items():
             if test.passed and test.missed and self._old.get_result(key).passed:
-                missed[key] = test.missed
+                missed[key] = test
         if not missed:
             return {}
         paths = [result.path for result in changed]

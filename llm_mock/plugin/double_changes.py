@@ -1,5 +1,7 @@
 """A pytest plugin that changes the calls of hand-made models, to see which changes a test notices.
 
+The doubles are those of models of `llm`, and those of SDK clients.
+
 `llm-mock migrate` loads it into a run of the old tests, together with `migration_run`.
 
 PYTEST_DONT_REWRITE
@@ -13,12 +15,23 @@ import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FunctionType
 from unittest import mock
 
 import llm
 import pytest
 
 from llm_mock.behaviour.changed_values import OTHER_TEXT, SECOND_TEXT, change_json
+from llm_mock.migrate.test_runs import NewRun, get_id_in_file
+from llm_mock.plugin.changed_responses import ChangedAnswer, change_response
+from llm_mock.plugin.client_doubles import (
+    find_library,
+    find_mock_library,
+    is_client_class,
+    is_model_method,
+    list_methods,
+    make_overload,
+)
 from llm_mock.plugin.guard import begin, guard, reporting_hook
 from llm_mock.plugin.migration_run import get_function_name, read_plan, write_result
 from llm_mock.plugin.model_recorder import (
@@ -26,8 +39,9 @@ from llm_mock.plugin.model_recorder import (
     CallReplacement,
     Double,
     Keywords,
+    install_proxy,
     list_prompt_methods,
-    watch_patches,
+    watch_replacements,
 )
 from llm_mock.plugin.silent_runs import SilentRuns, has_passed, tear_down
 from llm_mock.support import schemas
@@ -43,11 +57,13 @@ EMPTY_ARGUMENTS: dict[str, JSON] = {
 REPLY_KINDS = frozenset(("text", "data", "empty", "error"))
 """The kinds of changed replies."""
 DROPPED = "dropped-call"
-KINDS = {*EMPTY_ARGUMENTS, *REPLY_KINDS, DROPPED}
+MODEL_KINDS = {*EMPTY_ARGUMENTS, *REPLY_KINDS, DROPPED}
 """The kinds of changes that a double of a model allows.
 
 Another model is none of them: a call of a double does not know for which name it was made.
 """
+CLIENT_KINDS = {*REPLY_KINDS, "no-tool-call", "arguments", DROPPED}
+"""The kinds of changes that a double of a client allows."""
 Change = tuple[str, int]
 """The kind of a change, and the number of the call from 1."""
 Execute = Callable[[Arguments, Keywords], object]
@@ -59,28 +75,67 @@ class DoubleChanger:
     def __init__(self) -> None:
         self._prompt_methods: dict[int, object] = {}
         """By identity, all that have been seen."""
+        self._client_methods: dict[int, tuple[object, str]] = {}
+        """The replaced methods of clients by identity, each with its SDK."""
+        self._client_classes: dict[int, object] = {}
+        self.counts_clients = True
+        """Whether the calls of clients have numbers, and are changed."""
         self.start()
 
-    def start(self, change: Change | None = None) -> None:
-        """Begin a run of a test, with a change or without."""
+    def start(self, change: Change | None = None, answer: JSONObject | None = None) -> None:
+        """Begin a run of a test.
+
+        Args:
+            change: the change to make; None for none.
+            answer: the changed answer of a client; see `NewRun`.
+        """
         self._change = change
+        self._answer = answer
         self.calls = 0
         """The number of calls so far; the retries of a failed one are the same call."""
+        self.client_calls = 0
+        """The number of those that are calls of clients."""
         self._failed_arguments = ""
+        self._is_in_client = False
 
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Watch the doubles of all tests until `monkeypatch` is undone."""
-        watch_patches(monkeypatch, self._watch_target)
+        watch_replacements(monkeypatch, self._note_replacement)
         # Not in `__all__`, but the class that makes mocks callable, in all versions of Python.
         mixin: Double = mock.CallableMixin
         call_unchanged = mixin.__call__
 
         def call(double: Double, /, *args: object, **kwargs: object) -> object:
-            if id(double) not in self._prompt_methods:
-                return call_unchanged(double, *args, **kwargs)
-            return self._prompt_mock(double, args, kwargs)
+            if id(double) in self._prompt_methods:
+                return self._prompt_mock(double, args, kwargs)
+            library = self._find_client_library(double, kwargs)
+            if library is not None:
+                return self._ask_mock(double, library, args, kwargs)
+            result = call_unchanged(double, *args, **kwargs)
+            if id(double) in self._client_classes:
+                self._watch_client(result)
+            return result
 
         monkeypatch.setattr(mixin, "__call__", call)
+
+    def _note_replacement(self, owner: Double, name: str, original: object) -> None:
+        """Watch what a test puts in the place of a function, a method or a class."""
+        install_proxy(owner, name, self._watch_target)
+        library = find_library(original)
+        if library is None:
+            return
+        replacement = getattr(owner, name)
+        is_mock = isinstance(replacement, mock.NonCallableMock)
+        if is_client_class(original):
+            if is_mock:
+                self._client_classes[id(replacement)] = replacement
+            elif callable(replacement):
+                setattr(owner, name, self._wrap_client_class(replacement))
+        elif is_model_method(original):
+            if is_mock:
+                self._client_methods[id(replacement)] = replacement, library
+            elif isinstance(replacement, FunctionType):
+                setattr(owner, name, self._wrap_client_method(replacement, library))
 
     def _watch_target(self, target: str) -> CallReplacement:
         return self._request_model
@@ -127,6 +182,12 @@ class DoubleChanger:
 
         return self._prompt(execute, args, kwargs)
 
+    def _count(self, arguments: str) -> None:
+        """Count a call, unless it repeats a failed one."""
+        if arguments != self._failed_arguments:
+            self.calls += 1
+        self._failed_arguments = ""
+
     def _is_changed_by(self, kind: str) -> bool:
         """Return whether the current call has a change of this kind."""
         return self._change == (kind, self.calls)
@@ -139,9 +200,7 @@ class DoubleChanger:
     ) -> object:
         """Make a call of a double, with the change if it is that of this call."""
         arguments = repr((args, kwargs))
-        if arguments != self._failed_arguments:
-            self.calls += 1
-        self._failed_arguments = ""
+        self._count(arguments)
         schema = schemas.to_json_schema(kwargs.get("schema"))
         for name, value in EMPTY_ARGUMENTS.items():
             if not self._is_changed_by(name):
@@ -159,6 +218,127 @@ class DoubleChanger:
             if self._is_changed_by(kind):
                 return _ChangedResponse(response, kind, schema)
         return response
+
+    # Clients of SDKs
+
+    def _wrap_client_class(self, replacement: Double) -> object:
+        """Return a function that makes a test's client, whose calls are then changed."""
+
+        @functools.wraps(replacement)
+        def make_client(*args: object, **kwargs: object) -> object:
+            client = replacement(*args, **kwargs)
+            self._watch_client(client)
+            return client
+
+        return make_client
+
+    def _watch_client(self, client: Double) -> None:
+        """Watch the methods of a client that are no attributes of mocks."""
+        for owner, name, method, library in list_methods(client):
+            if id(method) in self._client_methods:
+                continue
+            if not isinstance(method, mock.NonCallableMock):
+                method = self._wrap_client_method(method, library)
+                try:
+                    vars(owner)[name] = method
+                except TypeError:
+                    # A class, or an object with slots: its calls are not changed.
+                    continue
+            self._client_methods[id(method)] = method, library
+
+    def _wrap_client_method(self, method: Double, library: str) -> object:
+        """Return a function or method of a fake client whose calls are changed."""
+
+        @functools.wraps(method)
+        def ask(*args: object, **kwargs: object) -> object:
+            def execute() -> object:
+                return method(*args, **kwargs)
+
+            if self._is_in_client or not self.counts_clients:
+                return execute()
+            return self._ask(execute, repr((args, kwargs)), library)
+
+        return ask
+
+    def _find_client_library(self, double: Double, kwargs: Keywords) -> str | None:
+        """Return the SDK of a mock's method of a client; None for other mocks."""
+        if self._is_in_client or not self.counts_clients:
+            return None
+        known = self._client_methods.get(id(double))
+        return known[1] if known is not None else find_mock_library(double, kwargs)
+
+    def _ask_mock(
+        self,
+        double: Double,
+        library: str,
+        args: Arguments,
+        kwargs: Keywords,
+    ) -> object:
+        def execute() -> object:
+            # Private, and the two halves of a call.
+            if not self._is_changed_by(DROPPED):
+                double._increment_mock_call(*args, **kwargs)
+            return double._execute_mock_call(*args, **kwargs)
+
+        return self._ask(execute, repr((args, kwargs)), library)
+
+    def _ask(
+        self,
+        execute: Callable[[], object],
+        arguments: str,
+        library: str,
+    ) -> object:
+        """Make a call of a client's double, with the change if it is that of this call."""
+        self._count(arguments)
+        self.client_calls += 1
+        kind = ""
+        if self._change is not None and self._is_changed_by(self._change[0]):
+            kind = self._change[0]
+        # A mock may call another one to make its answer.
+        self._is_in_client = True
+        try:
+            response = execute()
+        except Exception:
+            self._failed_arguments = arguments
+            raise
+        finally:
+            self._is_in_client = False
+        if inspect.isawaitable(response):
+            return self._answer_later(response, kind, arguments, library)
+        return self._answer_call(response, kind, arguments, library)
+
+    async def _answer_later(
+        self,
+        awaitable: Awaitable[object],
+        kind: str,
+        arguments: str,
+        library: str,
+    ) -> object:
+        try:
+            response = await awaitable
+        except Exception:
+            self._failed_arguments = arguments
+            raise
+        return self._answer_call(response, kind, arguments, library)
+
+    def _answer_call(
+        self,
+        response: object,
+        kind: str,
+        arguments: str,
+        library: str,
+    ) -> object:
+        """Return the response of a double, changed if `kind` is the kind of a changed reply."""
+        if kind == "error":
+            error = make_overload(library)
+            if error is not None:
+                self._failed_arguments = arguments
+                raise error
+        if not kind or self._answer is None:
+            return response
+        answer = ChangedAnswer(kind, **self._answer)
+        changed: object = change_response(response, answer)
+        return changed
 
 
 class _ChangedResponse:
@@ -254,17 +434,20 @@ class DoubleChanges(SilentRuns):
 
     Args:
         changes: the changes to make, by the path and name of a test.
+        new_runs: the calls of the rewritten tests, by the path and the id in its file.
         results: the file to which the noticed ones are added.
     """
 
     def __init__(
         self,
         changes: Mapping[tuple[str, str], Sequence[Change]],
+        new_runs: Mapping[tuple[str, str], NewRun],
         results: Path,
     ) -> None:
         super().__init__()
         self._results = results
         self._changes = changes
+        self._new_runs = new_runs
         self._changer = DoubleChanger()
         self._items: list[pytest.Item] = []
 
@@ -290,20 +473,27 @@ class DoubleChanges(SilentRuns):
     def _run_all(self, session: pytest.Session) -> None:
         self.is_rerun = True
         following = [*self._items[1:], None]
-        for item, next_item in zip(self._items, following, strict=True):
+        # Without items, the two lists differ in length.
+        for item, next_item in zip(self._items, following, strict=False):
             self._run_changed(item)
             # Wider fixtures live on if the next test uses them.
             tear_down(session, next_item)
 
     def _run_changed(self, item: pytest.Item) -> None:
-        self._changer.start()
+        changer = self._changer
+        changer.counts_clients = True
+        changer.start()
         if self.run_silently(item):
             # It fails when it runs again, so nothing is known of its changes.
             return
         path = str(item.path)
         name = get_function_name(item)
+        new_run = self._new_runs.get((path, get_id_in_file(item.nodeid)))
+        kinds = self._choose_kinds(new_run)
         for change in self._changes[path, name]:
-            self._changer.start(change)
+            if change[0] not in kinds:
+                continue
+            changer.start(change, _find_answer(new_run, change))
             if self.run_silently(item):
                 result = {
                     "path": path,
@@ -312,6 +502,32 @@ class DoubleChanges(SilentRuns):
                 }
                 write_result(self._results, result)
 
+    def _choose_kinds(self, new_run: NewRun | None) -> set[str]:
+        """Return the kinds of changes to make of the test that ran last.
+
+        Clients are changed only if both tests have the same number of calls: otherwise the number
+        of a call says nothing of the call in the other test.
+        """
+        changer = self._changer
+        kinds: set[str] = set()
+        if changer.client_calls < changer.calls:
+            kinds |= MODEL_KINDS
+        is_same = new_run is not None and new_run["calls"] == changer.calls
+        changer.counts_clients = is_same and changer.client_calls > 0
+        if changer.counts_clients:
+            kinds |= CLIENT_KINDS
+        return kinds
+
+
+def _find_answer(new_run: NewRun | None, change: Change) -> JSONObject | None:
+    """Return the answer of a changed call of the rewritten test; None if it has none."""
+    if new_run is None:
+        return None
+    for kind, number, answer in new_run["answers"]:
+        if (kind, number) == change:
+            return answer
+    return None
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the plugin; its changes are those of the plan of the run."""
@@ -319,7 +535,7 @@ def pytest_configure(config: pytest.Config) -> None:
     changes = defaultdict(list)
     plan = read_plan()
     for path, name, kind, number in plan["changes"]:
-        if kind in KINDS:
-            changes[path, name].append((kind, number))
+        changes[path, name].append((kind, number))
+    new_runs = {(path, test_id): run for path, test_id, run in plan["new_runs"]}
     results = Path(plan["results"])
-    config.pluginmanager.register(DoubleChanges(changes, results))
+    config.pluginmanager.register(DoubleChanges(changes, new_runs, results))

@@ -310,6 +310,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if mutation is not None:
         # Whether a suite pins each rule of a prompt is no question of a rewritten test.
         mutation.changes_rules = False
+        # The old tests are changed in the same way.
+        mutation.has_answers = True
 
 
 # At once, because a conftest.py is imported before a plugin is configured.

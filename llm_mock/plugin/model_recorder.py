@@ -7,7 +7,6 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -110,24 +109,16 @@ class _CallProxy:
         setattr(self._llm_mock_replacement, name, value)
 
 
-def watch_patches(
+def watch_replacements(
     monkeypatch: pytest.MonkeyPatch,
-    watch_target: Callable[[str], CallReplacement],
+    note: Callable[[Double, str, object], None],
 ) -> None:
-    """Put a proxy in front of each replacement for `get_model` from now on.
+    """Note each attribute that a test replaces from now on.
 
     Args:
         monkeypatch: undoes it.
-        watch_target: returns the function that makes the calls of a target such as
-            `app.get_model`.
+        note: is called with the owner of the attribute, its name, and its value before.
     """
-
-    def install_proxy(owner: object, name: object) -> None:
-        if name not in GETTERS:
-            return
-        call = watch_target(f"{getattr(owner, '__name__', '')}.{name}")
-        setattr(owner, name, _CallProxy(getattr(owner, name), call))
-
     # Private: `unittest.mock.patch` makes only objects of this class. Without it its patches
     # are not watched.
     patch_class: Double = getattr(mock, "_patch", None)
@@ -136,25 +127,41 @@ def watch_patches(
 
     def watching_enter(patch: Double) -> object:
         replacement = enter(patch)
-        install_proxy(patch.target, patch.attribute)
+        note(patch.target, patch.attribute, patch.temp_original)
         return replacement
 
     def watching_setattr(
         test_monkeypatch: Any, target: Any, name: Any, *args: Any, **kwargs: Any
     ) -> None:
         setattr_of_pytest(test_monkeypatch, target, name, *args, **kwargs)
-        if not isinstance(target, str):
-            install_proxy(target, name)
-            return
-        # The form `monkeypatch.setattr("app.get_model", replacement)`.
-        owner, _, attribute = target.rpartition(".")
-        if attribute in GETTERS:
-            install_proxy(importlib.import_module(owner), attribute)
+        # Private: the replaced attributes, for which a target may be given as a text.
+        owner, attribute, original = test_monkeypatch._setattr[-1]
+        note(owner, attribute, original)
 
     if enter is not None:
         monkeypatch.setattr(patch_class, "__enter__", watching_enter)
     # Last, because this `monkeypatch` uses the method itself.
     monkeypatch.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
+
+
+def install_proxy(
+    owner: object,
+    name: str,
+    watch_target: Callable[[str], CallReplacement],
+) -> None:
+    """Put a proxy in front of a test's replacement for `get_model`; leave others as they are.
+
+    Args:
+        owner: the module that has the replacement.
+        name: its name there.
+        watch_target: returns the function that makes the calls of a target such as
+            `app.get_model`.
+    """
+    if name not in GETTERS:
+        return
+    module = getattr(owner, "__name__", "")
+    call = watch_target(f"{module}.{name}")
+    setattr(owner, name, _CallProxy(getattr(owner, name), call))
 
 
 class LearnedModels:
@@ -175,7 +182,7 @@ class LearnedModels:
         self._models = {}
         self._returned_models = _ReturnedModels()
         with pytest.MonkeyPatch.context() as monkeypatch:
-            watch_patches(monkeypatch, self._watch_target)
+            watch_replacements(monkeypatch, self._note_replacement)
             result = yield
         classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
         # All parameters of a test are one function of the source code.
@@ -198,6 +205,9 @@ class LearnedModels:
         with open(self._path, "a", encoding="utf-8") as file:
             file.write("".join(lines))
         return result
+
+    def _note_replacement(self, owner: object, name: str, original: object) -> None:
+        install_proxy(owner, name, self._watch_target)
 
     def _watch_target(self, target: str) -> CallReplacement:
         names = self._models.setdefault(target, [])

@@ -16,6 +16,7 @@ from llm_mock.behaviour.mutations import (
     CallChange,
     MutationObserver,
     ObservedCall,
+    describe_answer,
     describe_call,
     describe_change,
     list_changes,
@@ -118,13 +119,21 @@ class Candidate:
         number = len(self.changes) + len(self.rules)
         return self.duration * (1 + number) if number else 0.0
 
-    def describe(self) -> JSONObject:
-        """Return the result as JSON, without the rules."""
-        changes = [
-            {**describe_change(change, self.calls), "noticed": noticed}
-            for change, noticed in self.results
-            if not change.old
-        ]
+    def describe(self, with_answers: bool) -> JSONObject:
+        """Return the result as JSON, without the rules.
+
+        Args:
+            with_answers: whether each change of an answer has the changed one.
+        """
+        changes = []
+        for change, noticed in self.results:
+            if change.old:
+                continue
+            described = describe_change(change, self.calls)
+            described["noticed"] = noticed
+            if with_answers:
+                described["answer"] = describe_answer(change, self.calls)
+            changes.append(described)
         return {
             "id": self.item.nodeid,
             "noticed": sum(change["noticed"] for change in changes),
@@ -168,6 +177,8 @@ class MutationRun(SilentRuns):
         self._config, self._run, self._path = config, run, path
         self.changes_rules = True
         """Whether the rules of prompts are changed, too."""
+        self.has_answers = False
+        """Whether the document has the changed answers."""
         self._observer = MutationObserver(self._is_ignored)
         self._candidates: list[Candidate] = []
         self._with_subtests: set[str] = set()
@@ -374,7 +385,7 @@ class MutationRun(SilentRuns):
     # The results
 
     def _create_document(self) -> JSONObject:
-        tests = [candidate.describe() for candidate in self._candidates]
+        tests = [candidate.describe(self.has_answers) for candidate in self._candidates]
         rules: list[JSONObject] = []
         for candidate in self._candidates:
             rules += candidate.describe_rules()

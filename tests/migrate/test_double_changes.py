@@ -13,7 +13,7 @@ pytest.importorskip("libcst")
 
 # Imported here, where no plan is given: an import of it for a run adds a finder of modules.
 import llm_mock.plugin.double_changes  # noqa: F401
-from llm_mock.migrate.test_runs import RUN_VARIABLE, find_noticed_changes
+from llm_mock.migrate.test_runs import RUN_VARIABLE, NewRun, TestOutcome, find_noticed_changes
 
 KINDS = ["text", "data", "empty", "error", "prompt", "system", "schema", "tools", "dropped-call"]
 START = """
@@ -267,13 +267,285 @@ TESTS = {
     "no call": ("pass", ""),
 }
 
+CLIENT_APP = """
+    import openai
+    from anthropic import Anthropic
+    from google import genai
+    from openai import OpenAI
+
+    SHORT = [{"role": "user", "content": "Hi"}]
+
+    def ask(client=None, prompt="Hi"):
+        return (client or OpenAI()).chat.completions.create(
+            model="gpt-4o", messages=[{"role": "user", "content": prompt}]
+        )
+
+    def read(*args):
+        return ask(*args).choices[0].message.content
+
+    def read_or_fail():
+        try:
+            return read(openai.OpenAI())
+        except openai.InternalServerError:
+            return "overloaded"
+
+    def read_twice():
+        try:
+            return read()
+        except openai.APIError:
+            return read()
+
+    def read_claude():
+        message = Anthropic().messages.create(model="c", max_tokens=9, messages=SHORT)
+        return message.content[0].text
+
+    def read_gemini():
+        return genai.Client().models.generate_content(model="g", contents="Hi").text
+
+    async def read_async(client):
+        return (await ask(client)).choices[0].message.content
+"""
+CLIENT_START = """
+    import asyncio
+    from types import SimpleNamespace as Part
+    from unittest.mock import AsyncMock, MagicMock, Mock, patch
+
+    import openai
+    import pytest
+    from openai.resources.chat.completions import Completions
+
+    import app
+
+    def new_completion(text):
+        return Part(choices=[Part(message=Part(content=text))])
+
+    COMPLETION = new_completion("Hello")
+
+    @pytest.fixture
+    def client_class():
+        with patch("app.OpenAI") as client_class:
+            yield client_class
+
+    @pytest.fixture
+    def create(client_class):
+        create = client_class.return_value.chat.completions.create
+        create.return_value = COMPLETION
+        return create
+
+    @pytest.fixture
+    def get_model(client_class, create):
+        return client_class
+
+    @pytest.fixture
+    def prompt(create):
+        return create
+
+    class Fake:
+        def __init__(self, **options):
+            self.chat = self.completions = self
+
+        def create(self, **options):
+            return COMPLETION
+"""
+CLIENT_READ = "text empty error"
+CLIENT_TESTS = {
+    "the result": ('assert app.read() == "Hello"', CLIENT_READ),
+    "no result": ("app.read()", "error"),
+    "that there is a result": ("assert app.read()", "empty error"),
+    "the number of calls": ("app.read(); prompt.assert_called_once()", "dropped-call error"),
+    "an error that the application handles": (
+        """
+        with patch("app.openai.OpenAI") as client:
+            client.return_value.chat.completions.create.return_value = COMPLETION
+            assert app.read_or_fail() in ("Hello", "overloaded")
+        """,
+        "text empty",
+    ),
+    "an error whose class is a mock": (
+        """
+        with patch("app.openai") as sdk:
+            sdk.OpenAI.return_value.chat.completions.create.return_value = COMPLETION
+            assert app.read_or_fail() == "Hello"
+        """,
+        "text empty",
+    ),
+    "a repeated call": ('assert app.read_twice() == "Hello"', CLIENT_READ),
+    "a call after a failed one": (
+        """
+        prompt.side_effect = [ValueError, COMPLETION]
+        with pytest.raises(ValueError):
+            app.read(None, "a")
+        assert app.read(None, "b") == "Hello"
+        """,
+        "text/2 empty/2 error/2",
+    ),
+    "the retry of a call": (
+        """
+        prompt.side_effect = [ValueError, COMPLETION, COMPLETION]
+        with pytest.raises(ValueError):
+            app.read()
+        assert app.read() == "Hello"
+        app.read(None, "b")
+        """,
+        f"{CLIENT_READ} error/2",
+    ),
+    "a client that a test hands over": (
+        """
+        client = Mock()
+        client.chat.completions.create.return_value = COMPLETION
+        assert app.read(client) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "an awaited client": (
+        """
+        client = AsyncMock()
+        client.chat.completions.create.return_value = COMPLETION
+        assert asyncio.run(app.read_async(client)) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "the failure of an awaited client": (
+        """
+        client = AsyncMock()
+        client.chat.completions.create.side_effect = [ValueError, COMPLETION, COMPLETION]
+        with pytest.raises(ValueError):
+            asyncio.run(app.read_async(client))
+        assert asyncio.run(app.read_async(client)) == "Hello"
+        app.read()
+        """,
+        f"{CLIENT_READ} error/2",
+    ),
+    "a mock without a name": (
+        """
+        create = Mock(return_value=COMPLETION)
+        client = Part(chat=Part(completions=Part(create=create)))
+        assert app.read(client) == "Hello"
+        """,
+        # The SDK is not known, and so is its error.
+        "text empty",
+    ),
+    "a mock that takes no request": (
+        """
+        mock = Mock(return_value=COMPLETION)
+        assert mock(model="gpt-4o").choices[0].message.content == "Hello"
+        """,
+        "",
+    ),
+    "a mock that asks another one": (
+        """
+        other = Mock(return_value=COMPLETION)
+        prompt.side_effect = other
+        assert app.read() == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a fake that a test hands over": ('assert app.read(Fake()) == "Hello"', ""),
+    "a fake class": (
+        """
+        with patch("app.openai.OpenAI", Fake):
+            assert app.read(app.openai.OpenAI()) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a mock that makes a fake": (
+        """
+        with patch("app.openai.OpenAI", return_value=Fake()):
+            assert app.read(app.openai.OpenAI()) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a function": (
+        """
+        with pytest.MonkeyPatch.context() as patches:
+            patches.setattr("app.openai.OpenAI", lambda: Fake())
+            assert app.read(app.openai.OpenAI()) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a fake method": (
+        """
+        with patch.object(Completions, "create", lambda self, **options: COMPLETION):
+            assert app.read(openai.OpenAI(api_key="k")) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a mocked method": (
+        """
+        with patch.object(Completions, "create", return_value=COMPLETION):
+            assert app.read(openai.OpenAI(api_key="k")) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a mocked method of a client": (
+        """
+        client = openai.OpenAI(api_key="k")
+        with patch.object(client.chat.completions, "create", autospec=True) as create:
+            create.return_value = COMPLETION
+            assert app.read(client) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a mock of Anthropic": (
+        """
+        with patch("app.Anthropic") as client:
+            message = Part(content=[Part(text="Hello")])
+            client.return_value.messages.create.return_value = message
+            assert app.read_claude() == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a mock of Google": (
+        """
+        with patch("app.genai.Client") as client:
+            client.return_value.models.generate_content.return_value.text = "Hello"
+            assert app.read_gemini() == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "calls of different numbers": (
+        """
+        app.read()
+        app.read(None, "a")
+        assert app.read(None, "b") == "Hello"
+        """,
+        "",
+    ),
+}
+ANSWERS = {
+    "text": {"text": "Something else entirely.", "arguments": []},
+    "empty": {"text": "", "arguments": []},
+}
+
+
+def new_run_with(calls: int) -> NewRun:
+    """Return the calls of a new test, each with a text."""
+    answers = []
+    for number in range(1, calls + 1):
+        answers += [(kind, number, answer) for kind, answer in ANSWERS.items()]
+    return NewRun(calls=calls, answers=answers)
+
 
 def find_changes(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *bodies: str
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    *bodies: str,
+    app: str = APP,
+    start: str = START,
+    calls: int = 0,
 ) -> list[list[str]]:
-    """Return the changes that each test notices, as `kind` or `kind/call`."""
-    pytester.makepyfile(app=dedent(APP))
-    lines = [dedent(START)]
+    """Return the changes that each test notices, as `kind` or `kind/call`.
+
+    Args:
+        pytester: the folder for the tests.
+        monkeypatch: sets the plan.
+        bodies: the code of each test.
+        app: the application.
+        start: the code in front of the tests.
+        calls: the number of calls of the rewritten tests; 0 if they are unknown.
+    """
+    pytester.makepyfile(app=dedent(app))
+    lines = [dedent(start)]
     names = []
     # Tests of classes end the fixtures of one before those of the next begin.
     for number, code in enumerate(bodies):
@@ -286,10 +558,20 @@ def find_changes(
     results = pytester.path / "results"
     results.touch()
     changes = []
+    new_runs = []
+    if calls:
+        new_runs = [(str(path), name, new_run_with(calls)) for name in names]
     for name in [*names, "test_that_is_gone"]:
         for number in (1, 2):
             changes += [(str(path), name, kind, number) for kind in ("model", *KINDS)]
-    plan = {"results": str(results), "sources": {}, "names": [], "seconds": 60, "changes": changes}
+    plan = {
+        "results": str(results),
+        "sources": {},
+        "names": [],
+        "seconds": 60,
+        "changes": changes,
+        "new_runs": new_runs,
+    }
     monkeypatch.setenv(RUN_VARIABLE, str(pytester.makefile(".json", plan=json.dumps(plan))))
     plugins = ("llm_mock.plugin.migration_run", "llm_mock.plugin.double_changes")
     # The plugin of the outer run watches patches already.
@@ -311,6 +593,28 @@ def test_an_old_test_notices_the_changes_that_it_asserts(
     code, expected = TESTS[name]
     [noticed] = find_changes(pytester, monkeypatch, code)
     assert sorted(noticed) == sorted(expected.split())
+
+
+@pytest.mark.parametrize("name", CLIENT_TESTS)
+def test_an_old_test_notices_the_changes_of_a_client_that_it_asserts(
+    name: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("openai", "anthropic", "google.genai"):
+        pytest.importorskip(module)
+    code, expected = CLIENT_TESTS[name]
+    calls = 2 if "/2" in expected else 1
+    [noticed] = find_changes(
+        pytester, monkeypatch, code, app=CLIENT_APP, start=CLIENT_START, calls=calls
+    )
+    assert sorted(noticed) == sorted(expected.split())
+
+
+def test_a_client_is_not_changed_if_the_calls_of_the_new_test_are_unknown(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _ = CLIENT_TESTS["the result"]
+    [noticed] = find_changes(pytester, monkeypatch, code, app=CLIENT_APP, start=CLIENT_START)
+    assert noticed == []
 
 
 def test_tests_are_changed_one_after_the_other(
@@ -361,6 +665,6 @@ def test_a_fixture_of_a_folder_is_changed_for_the_tests_of_that_folder(
         )
     )
     key = str(path), "test_it"
-    changes = {key: [("text", 1), ("prompt", 1)]}
-    result = find_noticed_changes([tmp_path / "conftest.py"], changes)
+    new_test = TestOutcome(missed=[("text", 1), ("prompt", 1)])
+    result = find_noticed_changes([tmp_path / "conftest.py"], {key: new_test})
     assert result == {key: [("text", 1)]}
