@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FunctionType, MethodType
 from unittest import mock
 
 from llm_mock.behaviour.provider_errors import ProviderFailure, make_provider_error
@@ -26,6 +27,7 @@ _NAMES.update(("completion", "acompletion"))
 _CLASS_NAMES = {name for names in CLIENTS.values() for name in names}
 _REQUESTS = ("messages", "input", "contents")
 """The arguments for a request, one of which each method has beside `model`."""
+_REPLACED = (type, FunctionType, MethodType)
 _MODELS = {"openai": "gpt-4o", "anthropic": "claude-sonnet-4-5"}
 
 
@@ -65,10 +67,11 @@ def _list_names(double: Double) -> list[str]:
 
 
 def find_library(original: object) -> str | None:
-    """Return the SDK of an object that a test replaces; None for objects of others."""
-    module = getattr(original, "__module__", None)
-    if not isinstance(module, str):
+    """Return the SDK of a class or function that a test replaces; None for other objects."""
+    # Not `isinstance`, because reading an attribute of a proxy of some framework raises an error.
+    if not issubclass(type(original), _REPLACED):
         return None
+    module = str(getattr(original, "__module__", ""))
     for prefix, library in _LIBRARIES.items():
         if f"{module}.".startswith(prefix):
             return library

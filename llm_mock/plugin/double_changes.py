@@ -12,10 +12,12 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import threading
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType
+from typing import NamedTuple
 from unittest import mock
 
 import llm
@@ -96,7 +98,8 @@ class DoubleChanger:
         self.client_calls = 0
         """The number of those that are calls of clients."""
         self._failed_arguments = ""
-        self._is_in_client = False
+        self._busy_threads: set[int] = set()
+        """The threads in which a double of a client makes its answer."""
 
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Watch the doubles of all tests until `monkeypatch` is undone."""
@@ -254,15 +257,21 @@ class DoubleChanger:
             def execute() -> object:
                 return method(*args, **kwargs)
 
-            if self._is_in_client or not self.counts_clients:
+            if not self._counts_call():
                 return execute()
             return self._ask(execute, repr((args, kwargs)), library)
 
         return ask
 
+    def _counts_call(self) -> bool:
+        """Return whether a call of a client, made now, has a number of its own."""
+        # A mock may call another one to make its answer.
+        is_busy = threading.get_ident() in self._busy_threads
+        return self.counts_clients and not is_busy
+
     def _find_client_library(self, double: Double, kwargs: Keywords) -> str | None:
         """Return the SDK of a mock's method of a client; None for other mocks."""
-        if self._is_in_client or not self.counts_clients:
+        if not self._counts_call():
             return None
         known = self._client_methods.get(id(double))
         return known[1] if known is not None else find_mock_library(double, kwargs)
@@ -294,15 +303,15 @@ class DoubleChanger:
         kind = ""
         if self._change is not None and self._is_changed_by(self._change[0]):
             kind = self._change[0]
-        # A mock may call another one to make its answer.
-        self._is_in_client = True
+        thread = threading.get_ident()
+        self._busy_threads.add(thread)
         try:
             response = execute()
         except Exception:
             self._failed_arguments = arguments
             raise
         finally:
-            self._is_in_client = False
+            self._busy_threads.remove(thread)
         if inspect.isawaitable(response):
             return self._answer_later(response, kind, arguments, library)
         return self._answer_call(response, kind, arguments, library)
@@ -429,6 +438,24 @@ def _change_valid(data: JSON, schema: JSONObject | None) -> JSON:
     return data
 
 
+class _ChangedTest(NamedTuple):
+    """A test that runs again with changes.
+
+    Attributes:
+        item: the test.
+        key: its path and name.
+        changes: the changes to make.
+        new_run: the calls of the rewritten test; None if they are unknown.
+        changes_clients: whether the calls of clients have numbers, and are changed.
+    """
+
+    item: pytest.Item
+    key: tuple[str, str]
+    changes: Sequence[Change]
+    new_run: NewRun | None
+    changes_clients: bool
+
+
 class DoubleChanges(SilentRuns):
     """A pytest plugin that runs old tests again with one change of a double at a time.
 
@@ -449,16 +476,45 @@ class DoubleChanges(SilentRuns):
         self._changes = changes
         self._new_runs = new_runs
         self._changer = DoubleChanger()
-        self._items: list[pytest.Item] = []
+        self._tests: list[_ChangedTest] = []
 
     def begin_test(self, item: pytest.Item) -> None:
         """Count the calls of a test from here on."""
+        self._changer.counts_clients = True
         self._changer.start()
 
     def end_test(self, item: pytest.Item, teardown: pytest.TestReport) -> None:
-        """Note a test that passed and called a double."""
-        if self._changer.calls and has_passed(self.reports):
-            self._items.append(item)
+        """Note a test that passed and called a double, if there are changes to make of it."""
+        if not self._changer.calls or not has_passed(self.reports):
+            return
+        test = self._plan_changes(item)
+        if test.changes:
+            self._tests.append(test)
+
+    def _plan_changes(self, item: pytest.Item) -> _ChangedTest:
+        """Return the changes of the test that ran last.
+
+        Clients are changed only if both tests have the same number of calls: otherwise the number
+        of a call says nothing of the call in the other test.
+        """
+        key = str(item.path), get_function_name(item)
+        new_run = self._new_runs.get((key[0], get_id_in_file(item.nodeid)))
+        changer = self._changer
+        kinds: set[str] = set()
+        if changer.client_calls < changer.calls:
+            kinds |= MODEL_KINDS
+        is_same = new_run is not None and new_run["calls"] == changer.calls
+        changes_clients = is_same and changer.client_calls > 0
+        if changes_clients:
+            kinds |= CLIENT_KINDS
+        changes = [change for change in self._changes[key] if change[0] in kinds]
+        return _ChangedTest(
+            item,
+            key,
+            changes,
+            new_run,
+            changes_clients,
+        )
 
     @reporting_hook(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -472,51 +528,37 @@ class DoubleChanges(SilentRuns):
     @guard
     def _run_all(self, session: pytest.Session) -> None:
         self.is_rerun = True
-        following = [*self._items[1:], None]
-        # Without items, the two lists differ in length.
-        for item, next_item in zip(self._items, following, strict=False):
-            self._run_changed(item)
+        following: list[pytest.Item | None] = [test.item for test in self._tests[1:]]
+        following.append(None)
+        # Without tests, the two lists differ in length.
+        for test, next_item in zip(self._tests, following, strict=False):
+            self._run_changed(test)
             # Wider fixtures live on if the next test uses them.
             tear_down(session, next_item)
 
-    def _run_changed(self, item: pytest.Item) -> None:
+    def _run_changed(self, test: _ChangedTest) -> None:
         changer = self._changer
-        changer.counts_clients = True
-        changer.start()
-        if self.run_silently(item):
-            # It fails when it runs again, so nothing is known of its changes.
+        changer.counts_clients = test.changes_clients
+        noticed = []
+        for change in test.changes:
+            answer = _find_answer(test.new_run, change)
+            changer.start(change, answer)
+            if self.run_silently(test.item):
+                noticed.append(change)
+        if not noticed:
             return
-        path = str(item.path)
-        name = get_function_name(item)
-        new_run = self._new_runs.get((path, get_id_in_file(item.nodeid)))
-        kinds = self._choose_kinds(new_run)
-        for change in self._changes[path, name]:
-            if change[0] not in kinds:
-                continue
-            changer.start(change, _find_answer(new_run, change))
-            if self.run_silently(item):
-                result = {
-                    "path": path,
-                    "name": name,
-                    "noticed": change,
-                }
-                write_result(self._results, result)
-
-    def _choose_kinds(self, new_run: NewRun | None) -> set[str]:
-        """Return the kinds of changes to make of the test that ran last.
-
-        Clients are changed only if both tests have the same number of calls: otherwise the number
-        of a call says nothing of the call in the other test.
-        """
-        changer = self._changer
-        kinds: set[str] = set()
-        if changer.client_calls < changer.calls:
-            kinds |= MODEL_KINDS
-        is_same = new_run is not None and new_run["calls"] == changer.calls
-        changer.counts_clients = is_same and changer.client_calls > 0
-        if changer.counts_clients:
-            kinds |= CLIENT_KINDS
-        return kinds
+        changer.start()
+        if self.run_silently(test.item):
+            # It also fails without a change, so nothing is known of its changes.
+            return
+        path, name = test.key
+        for change in noticed:
+            result = {
+                "path": path,
+                "name": name,
+                "noticed": change,
+            }
+            write_result(self._results, result)
 
 
 def _find_answer(new_run: NewRun | None, change: Change) -> JSONObject | None:

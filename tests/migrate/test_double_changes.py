@@ -302,6 +302,14 @@ CLIENT_APP = """
     def read_gemini():
         return genai.Client().models.generate_content(model="g", contents="Hi").text
 
+    class Unreadable:
+        def __getattribute__(self, name):
+            if name == "__module__":
+                raise RuntimeError(name)
+            return object.__getattribute__(self, name)
+
+    setting = Unreadable()
+
     async def read_async(client):
         return (await ask(client)).choices[0].message.content
 """
@@ -500,6 +508,13 @@ CLIENT_TESTS = {
         with patch("app.genai.Client") as client:
             client.return_value.models.generate_content.return_value.text = "Hello"
             assert app.read_gemini() == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a patch of an object whose attributes cannot be read": (
+        """
+        with patch("app.setting", 1):
+            assert app.read() == "Hello"
         """,
         CLIENT_READ,
     ),
