@@ -15,10 +15,12 @@ from pathlib import Path
 import mutation_hits
 from _pytest.assertion.rewrite import PYC_TAIL
 
-LOAD_HITS = f"""hasattr(__import__("builtins"), "note_block") or exec(
-    compile(open({mutation_hits.__file__!r}).read(), "mutation_hits", "exec"), {{}}
-)"""
-"""What each module runs first; only the processes of tests have imported it."""
+LOAD_HITS = f"""\
+if not hasattr(__import__("builtins"), "note_block"):
+    exec(compile(open({mutation_hits.__file__!r}).read(), "mutation_hits", "exec"), {{}})
+__note_block__ = __import__("builtins").note_block
+"""
+"""What each module runs first. At the end of a process, builtins are gone before modules."""
 
 
 def write_bytecode(folder: Path) -> dict[str, dict[int, int]]:
@@ -75,7 +77,7 @@ class BlockMarker:
         start = 0
         while start < len(module.body) and is_first(module.body[start]):
             start += 1
-        module.body.insert(start, ast.parse(LOAD_HITS).body[0])
+        module.body[start:start] = ast.parse(LOAD_HITS).body
         return module, self.lines
 
     def mark_functions(self, node: ast.AST) -> None:
@@ -122,7 +124,7 @@ def find_bodies(statement: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
 
 def make_call(block: int, statement: ast.stmt) -> ast.stmt:
     """Return the call that notes a block, on the line of its first statement."""
-    call = ast.parse(f"note_block({block})").body[0]
+    call = ast.parse(f"__note_block__({block})").body[0]
     for node in ast.walk(call):
         ast.copy_location(node, statement)
     return call

@@ -1,6 +1,6 @@
 """Notes which blocks of the package a process executes; it runs before any of them.
 
-`mutation_blocks` gives each block a number, and adds a call of `note_block` to it.
+`mutation_blocks` gives each block a number, and adds a call of `note_block`.
 """
 
 from __future__ import annotations
