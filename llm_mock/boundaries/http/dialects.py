@@ -19,7 +19,7 @@ from llm_mock.boundaries.http.clients import BEDROCK_PATH, VERTEX_PATH
 from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
 from llm_mock.boundaries.http.providers.bedrock import BEDROCK
-from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
 from llm_mock.boundaries.http.providers.google import GOOGLE
 from llm_mock.boundaries.http.providers.openai import OPENAI
 from llm_mock.boundaries.http.providers.registry import find_owner, get_descriptor, get_registry
@@ -62,29 +62,31 @@ def make_environment(
         keep_keys: True to keep real keys, for a server that forwards requests.
     """
     variables = dict(environment)
-    accesses = [provider.server for provider in _list_providers()]
-    for access in accesses:
-        for name in access.removed_keys:
+    providers = _list_providers()
+    for provider in providers:
+        for name in provider.server.removed_keys:
             variables.pop(name, None)
     variables.update(_bypass_proxies(url, variables))
-    for access in accesses:
-        _lead_to_server(url, access, variables)
+    for provider in providers:
+        _lead_to_server(url, provider, variables)
     # Last, so that no placeholder replaces a real key.
     if keep_keys:
-        for access in accesses:
-            names = (*access.removed_keys, *access.keys, *access.optional_keys)
+        for provider in providers:
+            access = provider.server
+            names = (*access.removed_keys, *access.keys, *provider.optional_keys)
             for name in _find_defined_names(names, environment):
                 variables[name] = environment[name]
     return variables
 
 
-def _lead_to_server(url: str, access: ServerAccess, variables: dict[str, str]) -> None:
+def _lead_to_server(url: str, provider: ProviderDescriptor, variables: dict[str, str]) -> None:
     """Set the base URLs and the keys of a provider in an environment."""
+    access = provider.server
     for name, path in access.base_urls.items():
         variables[name] = url + path
     for name in _find_defined_names(access.optional_base_urls, variables):
         variables[name] = url + access.optional_base_urls[name]
-    for name in (*access.keys, *_find_defined_names(access.optional_keys, variables)):
+    for name in (*access.keys, *_find_defined_names(provider.optional_keys, variables)):
         variables[name] = PLACEHOLDER_KEY
 
 

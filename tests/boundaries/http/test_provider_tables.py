@@ -708,9 +708,14 @@ def test_other_variables_lead_to_the_server_if_they_are_set() -> None:
     assert make_environment(URL, others) == {**others, **tables.SERVER_ENVIRONMENT}
 
 
+def test_a_key_that_is_also_that_of_other_services_stays() -> None:
+    given = {"DATABRICKS_API_KEY": "real", "STRIPE_API_KEY": "real"}
+    assert make_environment(URL, given) == {**given, **tables.SERVER_ENVIRONMENT}
+
+
 def test_a_server_that_forwards_keeps_all_keys() -> None:
     names = [*tables.OPTIONAL_SERVER_ENVIRONMENT, *tables.SERVER_ENVIRONMENT]
-    keys = [name for name in names if name.endswith("_KEY")]
+    keys = [name for name in names if name.endswith(("_KEY", "_TOKEN"))]
     given = dict.fromkeys([*keys, *tables.REMOVED_VARIABLES], "real")
     kept = make_environment(URL, given, keep_keys=True)
     assert {name: kept[name] for name in given} == given
@@ -723,8 +728,8 @@ def test_a_provider_outside_of_the_tables_leads_no_program_anywhere() -> None:
         each.name for each in others
     }
     assert with_access == {
-        *("anthropic", "azure", "bedrock", "cohere", "deepseek", "google", "groq", "mistral"),
-        *("ollama", "openai", "openrouter", "together", "vertex", "x.ai"),
+        *("anthropic", "azure", "bedrock", "cohere", "google", "groq", "huggingface", "mistral"),
+        *("ollama", "openai", "replicate", "together", "vertex", "x.ai"),
     }
 
 

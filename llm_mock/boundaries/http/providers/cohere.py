@@ -131,7 +131,6 @@ COHERE = ProviderDescriptor(
         host="api.cohere.com",
         base_urls={"CO_API_URL": "/cohere"},
         keys=("CO_API_KEY",),
-        optional_keys=("COHERE_API_KEY",),
     ),
 )
 PROVIDERS = (COHERE,)

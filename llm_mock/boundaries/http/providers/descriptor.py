@@ -42,7 +42,7 @@ class ServerAccess(NamedTuple):
     keys: tuple[str, ...] = ()
     """Variables with API keys, which get a placeholder."""
     optional_keys: tuple[str, ...] = ()
-    """Variables that are only replaced if set: programs choose a provider by them."""
+    """Those of `ProviderDescriptor.optional_keys` that are not named after the provider."""
     removed_keys: tuple[str, ...] = ()
     """Variables that SDKs prefer to those in `keys`."""
 
@@ -114,6 +114,15 @@ class ProviderDescriptor(NamedTuple):
     """Returns further headers of an answer."""
     server: ServerAccess = ServerAccess()
     """The way in which programs find the mock server."""
+
+    @property
+    def optional_keys(self) -> tuple[str, ...]:
+        """Variables with keys that are only replaced if set: programs choose a provider by them."""
+        names = self.server.optional_keys
+        if self.shared_hosts:
+            # The key is also that of the other things.
+            return names
+        return (f"{self.name.upper()}_API_KEY", *names)
 
     def get_finish_reason(self, reason: str) -> str:
         """Return its finish reason for one of Chat Completions."""

@@ -19,6 +19,6 @@ GROQ = ProviderDescriptor(
     ),
     user_agents=("^(async)?groq/",),
     clients={"groq": {"Groq": _GROQ, "AsyncGroq": _GROQ}},
-    server=ServerAccess(optional_base_urls={"GROQ_BASE_URL": ""}, optional_keys=("GROQ_API_KEY",)),
+    server=ServerAccess(optional_base_urls={"GROQ_BASE_URL": ""}),
 )
 PROVIDERS = (GROQ,)

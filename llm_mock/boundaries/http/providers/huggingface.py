@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llm_mock.boundaries.http.error_formats import TextFormat
-from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
 
 HUGGINGFACE = ProviderDescriptor(
     "huggingface",
@@ -14,5 +14,6 @@ HUGGINGFACE = ProviderDescriptor(
     ),
     base_url_variables=("HUGGINGFACE_API_BASE",),
     errors=TextFormat(),
+    server=ServerAccess(optional_keys=("HF_TOKEN",)),
 )
 PROVIDERS = (HUGGINGFACE,)

@@ -108,7 +108,6 @@ OLLAMA = ProviderDescriptor(
         host="ollama.com",
         # Not without need: it is also the address at which `ollama serve` listens.
         optional_base_urls={"OLLAMA_HOST": "/ollama"},
-        optional_keys=("OLLAMA_API_KEY",),
     ),
 )
 PROVIDERS = (OLLAMA,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llm_mock.boundaries.http.error_formats import ErrorFormat, get_details
-from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.json_types import JSONObject
 
@@ -29,6 +29,5 @@ OPENROUTER = ProviderDescriptor(
     ),
     errors=OpenRouterFormat(),
     protocols={"openai_chat": "openrouter_chat"},
-    server=ServerAccess(optional_keys=("OPENROUTER_API_KEY",)),
 )
 PROVIDERS = (OPENROUTER,)

@@ -52,7 +52,6 @@ PROVIDERS = (
             "DEEPSEEK_API_BASE",
             "DEEPSEEK_BASE_URL",
         ),
-        server=ServerAccess(optional_keys=("DEEPSEEK_API_KEY",)),
     ),
     ProviderDescriptor("featherless", domains=("api.featherless.ai",)),
     ProviderDescriptor(

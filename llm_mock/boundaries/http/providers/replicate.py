@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llm_mock.boundaries.http.error_formats import ErrorFormat
-from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.json_types import JSONObject
 
@@ -22,5 +22,6 @@ REPLICATE = ProviderDescriptor(
     user_agents=("^(async)?replicate/", "^replicate-python/"),
     errors=ProblemFormat(),
     models=None,
+    server=ServerAccess(optional_keys=("REPLICATE_API_TOKEN",)),
 )
 PROVIDERS = (REPLICATE,)

@@ -23,8 +23,6 @@ TOGETHER = ProviderDescriptor(
     ),
     user_agents=("^(async)?together/",),
     clients={"together": {"Together": _TOGETHER, "AsyncTogether": _TOGETHER}},
-    server=ServerAccess(
-        optional_base_urls={"TOGETHER_BASE_URL": "/openai/v1"}, optional_keys=("TOGETHER_API_KEY",)
-    ),
+    server=ServerAccess(optional_base_urls={"TOGETHER_BASE_URL": "/openai/v1"}),
 )
 PROVIDERS = (TOGETHER,)
