@@ -198,7 +198,8 @@ def test_a_process_notes_the_lines_that_it_executes(mutate: ModuleType, tmp_path
     hits.mkdir()
     package.mkdir()
     (package / "__init__.py").write_text(FUNCTION)
-    variables = {"MUTATION_HITS": str(hits), "MUTATION_TEST": "a test"}
+    # Without the mock, whose own blocks may be noted.
+    variables = {"MUTATION_HITS": str(hits), "MUTATION_TEST": "a test", "PFLOW_TESTING": "0"}
     write = (
         "import json, pathlib, mutation_blocks as b;"
         "print(json.dumps(b.write_bytecode(pathlib.Path('package'))))"
