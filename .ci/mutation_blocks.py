@@ -41,7 +41,7 @@ def write_bytecode(folder: Path) -> dict[str, dict[int, int]]:
             (number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers
         )
         for file in bytecode_files(path):
-            file.parent.mkdir(exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(head + marshal.dumps(code))
     return blocks
 

@@ -199,7 +199,7 @@ def test_a_process_notes_the_lines_that_it_executes(mutate: ModuleType, tmp_path
     package.mkdir()
     (package / "__init__.py").write_text(FUNCTION)
     # Without the mock, whose own blocks may be noted.
-    variables = {"MUTATION_HITS": str(hits), "MUTATION_TEST": "a test", "PFLOW_TESTING": "0"}
+    variables = {"MUTATION_HITS": str(hits), "MUTATION_TEST": "a test", "PFLOW_TESTING": ""}
     write = (
         "import json, pathlib, mutation_blocks as b;"
         "print(json.dumps(b.write_bytecode(pathlib.Path('package'))))"
