@@ -95,9 +95,9 @@ class DoubleChanger:
         self._answer = answer
         self.calls = 0
         """The number of calls so far; the retries of a failed one are the same call."""
-        self.client_calls = 0
-        """The number of those that are calls of clients."""
-        self._failed_arguments = ""
+        self.called_model = False
+        self.called_client = False
+        self._failed_arguments: str | None = None
         self._busy_threads: set[int] = set()
         """The threads in which a double of a client makes its answer."""
 
@@ -189,7 +189,7 @@ class DoubleChanger:
         """Count a call, unless it repeats a failed one."""
         if arguments != self._failed_arguments:
             self.calls += 1
-        self._failed_arguments = ""
+        self._failed_arguments = None
 
     def _is_changed_by(self, kind: str) -> bool:
         """Return whether the current call has a change of this kind."""
@@ -204,6 +204,7 @@ class DoubleChanger:
         """Make a call of a double, with the change if it is that of this call."""
         arguments = repr((args, kwargs))
         self._count(arguments)
+        self.called_model = True
         schema = schemas.to_json_schema(kwargs.get("schema"))
         for name, value in EMPTY_ARGUMENTS.items():
             if not self._is_changed_by(name):
@@ -299,7 +300,7 @@ class DoubleChanger:
     ) -> object:
         """Make a call of a client's double, with the change if it is that of this call."""
         self._count(arguments)
-        self.client_calls += 1
+        self.called_client = True
         kind = ""
         if self._change is not None and self._is_changed_by(self._change[0]):
             kind = self._change[0]
@@ -501,10 +502,10 @@ class DoubleChanges(SilentRuns):
         new_run = self._new_runs.get((key[0], get_id_in_file(item.nodeid)))
         changer = self._changer
         kinds: set[str] = set()
-        if changer.client_calls < changer.calls:
+        if changer.called_model:
             kinds |= MODEL_KINDS
         is_same = new_run is not None and new_run["calls"] == changer.calls
-        changes_clients = is_same and changer.client_calls > 0
+        changes_clients = is_same and changer.called_client
         if changes_clients:
             kinds |= CLIENT_KINDS
         changes = [change for change in self._changes[key] if change[0] in kinds]
