@@ -397,6 +397,16 @@ CLIENT_TESTS = {
         """,
         f"{CLIENT_READ} error/2",
     ),
+    "the same call after a retry": (
+        """
+        prompt.side_effect = [ValueError, COMPLETION, COMPLETION]
+        with pytest.raises(ValueError):
+            app.read()
+        assert app.read() == "Hello"
+        assert app.read() == "Hello"
+        """,
+        f"{CLIENT_READ} text/2 empty/2 error/2",
+    ),
     "a client that a test hands over": (
         """
         client = Mock()
@@ -452,6 +462,16 @@ CLIENT_TESTS = {
     "a fake class": (
         """
         with patch("app.openai.OpenAI", Fake):
+            assert app.read(app.openai.OpenAI()) == "Hello"
+        """,
+        CLIENT_READ,
+    ),
+    "a fake class with mocks": (
+        """
+        class FakeOfMocks(Fake):
+            create = Mock(return_value=COMPLETION)
+
+        with patch("app.openai.OpenAI", FakeOfMocks):
             assert app.read(app.openai.OpenAI()) == "Hello"
         """,
         CLIENT_READ,

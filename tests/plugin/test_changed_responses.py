@@ -237,6 +237,28 @@ def test_tool_calls_stay_if_a_mock_is_in_the_place_of_the_sdk(
     assert change_response(response, NO_CALL) is response
 
 
+@pytest.mark.parametrize(
+    "response",
+    [
+        None,
+        "Hello",
+        Part(),
+        Part(choices=None),
+        Part(choices=[]),
+        Part(choices=[Part(message=None)]),
+        Part(content="Hello"),
+        Part(candidates={"content": "Hello"}),
+        MagicMock(name="response"),
+    ],
+    ids=lambda response: type(response).__name__,
+)
+@pytest.mark.parametrize("answer", [OTHER, EMPTY, DATA, ARGUMENTS, NO_CALL])
+def test_a_response_without_a_known_part_is_returned_as_it_is(
+    response: object, answer: ChangedAnswer
+) -> None:
+    assert change_response(response, answer) is response
+
+
 def new_chunk(text: str | None) -> Part:
     return Part(choices=[Part(delta=Part(content=text))])
 
