@@ -14,6 +14,7 @@ import sysconfig
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,23 @@ def earlier_objects_are_exempt() -> None:
     """Exempt what earlier tests keep from garbage collection, which some tests wait for."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def metadata_is_read_once() -> Iterator[None]:
+    """Keep the metadata of what is installed, which each inner run reads from all packages."""
+    read_text = PathDistribution.read_text
+    texts: dict[tuple[object, object], str | None] = {}
+
+    def read_once(distribution: Any, file: Any) -> str | None:
+        key = distribution._path, file
+        if key not in texts:
+            texts[key] = read_text(distribution, file)
+        return texts[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PathDistribution, "read_text", read_once)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

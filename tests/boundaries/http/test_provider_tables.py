@@ -696,7 +696,7 @@ def test_each_program_is_led_to_the_server() -> None:
     }
 
 
-def test_other_variables_lead_to_the_server_if_they_are_set() -> None:
+def test_optional_keys_and_urls_of_a_provider_lead_to_the_server() -> None:
     optional = tables.OPTIONAL_SERVER_ENVIRONMENT
     given = dict.fromkeys(
         [*optional, *tables.REMOVED_VARIABLES, *tables.SERVER_ENVIRONMENT], "real"
