@@ -450,6 +450,14 @@ CLIENT_TESTS = {
         """,
         "",
     ),
+    "another mock with arguments": (
+        """
+        other = Mock(side_effect=lambda *args, **options: (args, options))
+        assert other(1, n=2) == ((1,), {"n": 2})
+        assert app.read() == "Hello"
+        """,
+        CLIENT_READ,
+    ),
     "a mock that asks another one": (
         """
         other = Mock(return_value=COMPLETION)
