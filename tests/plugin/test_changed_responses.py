@@ -248,6 +248,7 @@ def test_tool_calls_stay_if_a_mock_is_in_the_place_of_the_sdk(
         Part(choices=[Part(message=None)]),
         Part(content="Hello"),
         Part(candidates={"content": "Hello"}),
+        Part(choices=MagicMock()),
         MagicMock(name="response"),
     ],
     ids=lambda response: type(response).__name__,

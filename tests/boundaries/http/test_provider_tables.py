@@ -708,6 +708,11 @@ def test_optional_keys_and_urls_of_a_provider_lead_to_the_server() -> None:
     assert make_environment(URL, others) == {**others, **tables.SERVER_ENVIRONMENT}
 
 
+@pytest.mark.parametrize("name", ["HF_TOKEN", "REPLICATE_API_TOKEN", "XAI_API_KEY"])
+def test_an_optional_key_that_is_not_named_after_its_provider_is_replaced(name: str) -> None:
+    assert make_environment(URL, {name: "real"})[name] == "no-key-needed-by-llm-mock"
+
+
 def test_a_key_that_is_also_that_of_other_services_stays() -> None:
     given = {"DATABRICKS_API_KEY": "real", "STRIPE_API_KEY": "real"}
     assert make_environment(URL, given) == {**given, **tables.SERVER_ENVIRONMENT}
