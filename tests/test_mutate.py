@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -12,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.conftest import RunPython
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -193,7 +193,10 @@ chosen = choose(__name__ == "other")
 '''
 
 
-def test_a_process_notes_the_lines_that_it_executes(mutate: ModuleType, tmp_path: Path) -> None:
+def test_a_process_notes_the_lines_that_it_executes(
+    mutate: ModuleType, tmp_path: Path, run_python: RunPython, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     package, hits = tmp_path / "package", tmp_path / "hits"
     hits.mkdir()
     package.mkdir()
@@ -205,8 +208,8 @@ def test_a_process_notes_the_lines_that_it_executes(mutate: ModuleType, tmp_path
         "print(json.dumps(b.write_bytecode(pathlib.Path('package'))))"
     )
     ask = "import os, package; print(package.__doc__, package.choose.__doc__); os._exit(3)"
-    written = run_in(tmp_path, write, {**variables, "PYTHONPATH": str(ROOT / ".ci")})
-    asked = run_in(tmp_path, ask, variables)
+    written = run_python(write, PYTHONPATH=str(ROOT / ".ci"), **variables)
+    asked = run_python(ask, **variables)
     assert (asked.returncode, asked.stderr) == (3, "")
     blocks = json.loads(written.stdout)["package/__init__.py"]
     [file] = hits.iterdir()
@@ -219,14 +222,3 @@ def test_a_process_notes_the_lines_that_it_executes(mutate: ModuleType, tmp_path
         *(7, 9, 10, 11, 12, 13, 14, 15)
     ]
     assert "8" in blocks
-
-
-def run_in(folder: Path, code: str, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )

@@ -25,7 +25,7 @@ from llm_mock.migrate.recorded_calls import (
     refuse_client_option,
 )
 from llm_mock.migrate.sdk_clients import EMBEDDINGS, GOOGLE, LITELLM, MISTRAL
-from llm_mock.migrate.syntax import Arguments, get_arguments, join_strings, to_source
+from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
 from llm_mock.migrate.targets import LIBRARY
 
 ASSERTIONS = (
@@ -131,7 +131,7 @@ def _convert_getter_assertion(
     if name == "assert_called_with":
         return f"assert {REQUESTS}[-1:] == [{model}]"
     # The other assertions say nothing about further models.
-    model_name = join_strings(positional)
+    model_name = get_string(positional[0]) if positional else None
     if model_name is not None:
         asserted = reader.asserted_models.setdefault(role.getter.target, [])
         asserted.append(model_name)

@@ -167,13 +167,10 @@ class SymbolTable:
         if not self.is_of_test or not text:
             return True
         for written, number in self.texts.items():
-            own = self.model_ids[written]
-            is_elsewhere = number > own
+            is_elsewhere = number > self.model_ids[written]
             if not written or not is_elsewhere:
                 continue
-            if written in text:
-                return True
-            if text in written:
+            if written in text or text in written:
                 return True
         return False
 

@@ -233,7 +233,8 @@ def count_model_ids(node: cst.CSTNode) -> Counter[str]:
         if any(map(_is_model_id, assignment.targets)):
             values.append(assignment.value)
     for argument in find_nodes(node, cst.Arg):
-        if argument.keyword is not None and argument.keyword.value == MODEL_NAMES[0]:
+        # `Mock(name="m")` names the mock itself.
+        if argument.keyword is not None and argument.keyword.value == "model_id":
             values.append(argument.value)
     texts: Counter[str] = Counter()
     for value in values:
@@ -258,9 +259,11 @@ def get_elements(node: cst.BaseExpression) -> list[cst.BaseExpression] | None:
 
 
 def join_strings(nodes: Sequence[cst.BaseExpression] | None) -> str | None:
-    """Return the text of several literal strings; None if one of them is something else."""
+    """Return the text of literal strings; None without any, or if one is something else."""
+    if not nodes:
+        return None
     known = []
-    for node in nodes or (None,):
+    for node in nodes:
         text = get_string(node)
         if text is None:
             return None

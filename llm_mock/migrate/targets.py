@@ -198,19 +198,23 @@ def _collect_bases(source: Path) -> dict[str, str]:
 def _collect_objects(source: Path) -> dict[str, str]:
     """Return the callables whose results a module binds to names, as they are written."""
     objects: dict[str, str] = {}
+    for name, value in _list_assignments(source):
+        if isinstance(value, ast.Call):
+            objects[name] = ast.unparse(value.func)
+    return objects
+
+
+def _list_assignments(source: Path) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield each name that a module binds, with the expression."""
     for statement in _parse_module(source).body:
         targets: list[ast.expr] = []
         if isinstance(statement, ast.Assign):
             targets += statement.targets
         elif isinstance(statement, ast.AnnAssign):
             targets.append(statement.target)
-        value = getattr(statement, "value", None)
-        if not isinstance(value, ast.Call):
-            continue
         for target in targets:
             if isinstance(target, ast.Name):
-                objects[target.id] = ast.unparse(value.func)
-    return objects
+                yield target.id, getattr(statement, "value", None)
 
 
 def find_text(name: str, test_file: Path) -> str | None:
@@ -226,16 +230,9 @@ def find_text(name: str, test_file: Path) -> str | None:
 def _collect_texts(source: Path) -> dict[str, str]:
     """Return the strings that a module assigns to names, as far as they are literal."""
     texts: dict[str, str] = {}
-    for statement in _parse_module(source).body:
-        if not isinstance(statement, ast.Assign):
-            continue
-        value = statement.value
-        text = value.value if isinstance(value, ast.Constant) else None
-        if not isinstance(text, str):
-            continue
-        for target in statement.targets:
-            name = ast.unparse(target)
-            texts[name] = text
+    for name, value in _list_assignments(source):
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            texts[name] = value.value
     return texts
 
 

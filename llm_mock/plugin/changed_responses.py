@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import NamedTuple
 from unittest import mock
 
+from llm_mock.plugin.client_doubles import is_real_module
 from llm_mock.plugin.model_recorder import Double
 from llm_mock.support.json_types import JSON
 
@@ -191,7 +192,7 @@ def _import_sdk(name: str) -> Double:
         ImportError: a test has put something else in its place.
     """
     module = importlib.import_module(name)
-    if not isinstance(module.__file__, str):
+    if not is_real_module(module):
         raise ImportError(f"{name} is not the module of the SDK")
     return module
 

@@ -107,11 +107,14 @@ def list_methods(client: Double) -> list[tuple[object, str, object, str]]:
     return methods
 
 
+def is_real_module(module: object) -> bool:
+    """Return whether a module was read from a file: a test may put a mock in its place."""
+    return isinstance(getattr(module, "__file__", None), str)
+
+
 def make_overload(library: str) -> Exception | None:
     """Return the error that an SDK raises if the provider is overloaded; None if it is unknown."""
-    module = sys.modules.get(library)
-    # A test may have put a mock in the place of the SDK.
-    if not isinstance(getattr(module, "__file__", None), str):
+    if not is_real_module(sys.modules.get(library)):
         return None
     model_id = _MODELS.get(library)
     if model_id is not None:

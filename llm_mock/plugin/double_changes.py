@@ -15,6 +15,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
@@ -148,14 +149,9 @@ class DoubleChanger:
         for owner, name, method in list_prompt_methods(model):
             if id(method) in self._prompt_methods:
                 continue
-            if not isinstance(method, mock.NonCallableMock):
-                method = self._wrap(method)
-                try:
-                    vars(owner)[name] = method
-                except TypeError:
-                    # A class, or an object with slots: its calls are not changed.
-                    continue
-            self._prompt_methods[id(method)] = method
+            watched = _watch_method(owner, name, method, self._wrap)
+            if watched is not None:
+                self._prompt_methods[id(watched)] = watched
         return model
 
     def _wrap(self, method: Double) -> object:
@@ -177,13 +173,18 @@ class DoubleChanger:
         kwargs: Keywords,
     ) -> object:
         def execute(recorded_args: Arguments, recorded_kwargs: Keywords) -> object:
-            # Private, and the two halves of a call. A changed request is recorded only: as with
-            # `--llm-mock-mutate`, the reply is that to the unchanged one.
-            if not self._is_changed_by(DROPPED):
-                double._increment_mock_call(*recorded_args, **recorded_kwargs)
+            # A changed request is recorded only: as with `--llm-mock-mutate`, the reply is that to
+            # the unchanged one.
+            self._record(double, recorded_args, recorded_kwargs)
             return double._execute_mock_call(*args, **kwargs)
 
         return self._prompt(execute, args, kwargs)
+
+    def _record(self, double: Double, args: Arguments, kwargs: Keywords) -> None:
+        """Let a mock record a call, the first of its two halves, unless the change drops it."""
+        if self._kind != DROPPED:
+            # Private, as the other half is: `_execute_mock_call`.
+            double._increment_mock_call(*args, **kwargs)
 
     def _count(self, arguments: str) -> None:
         """Count a call, unless it repeats a failed one."""
@@ -191,9 +192,11 @@ class DoubleChanger:
             self.calls += 1
         self._failed_arguments = None
 
-    def _is_changed_by(self, kind: str) -> bool:
-        """Return whether the current call has a change of this kind."""
-        return self._change == (kind, self.calls)
+    @property
+    def _kind(self) -> str:
+        """The kind of the change of the current call; empty if it has none."""
+        kind, number = self._change or ("", 0)
+        return kind if number == self.calls else ""
 
     def _prompt(
         self,
@@ -205,22 +208,21 @@ class DoubleChanger:
         arguments = repr((args, kwargs))
         self._count(arguments)
         self.called_model = True
+        kind = self._kind
         schema = schemas.to_json_schema(kwargs.get("schema"))
-        for name, value in EMPTY_ARGUMENTS.items():
-            if not self._is_changed_by(name):
-                continue
-            if name in kwargs:
-                kwargs = {**kwargs, name: value}
-            elif name == "prompt":
+        if kind in EMPTY_ARGUMENTS:
+            value = EMPTY_ARGUMENTS[kind]
+            if kind in kwargs:
+                kwargs = {**kwargs, kind: value}
+            elif kind == "prompt":
                 args = (value, *args[1:])
         try:
             response = execute(args, kwargs)
         except Exception:
             self._failed_arguments = arguments
             raise
-        for kind in REPLY_KINDS:
-            if self._is_changed_by(kind):
-                return _ChangedResponse(response, kind, schema)
+        if kind in REPLY_KINDS:
+            return _ChangedResponse(response, kind, schema)
         return response
 
     # Clients of SDKs
@@ -241,14 +243,10 @@ class DoubleChanger:
         for owner, name, method, library in list_methods(client):
             if id(method) in self._client_methods:
                 continue
-            if not isinstance(method, mock.NonCallableMock):
-                method = self._wrap_client_method(method, library)
-                try:
-                    vars(owner)[name] = method
-                except TypeError:
-                    # A class, or an object with slots: its calls are not changed.
-                    continue
-            self._client_methods[id(method)] = method, library
+            wrap = functools.partial(self._wrap_client_method, library=library)
+            watched = _watch_method(owner, name, method, wrap)
+            if watched is not None:
+                self._client_methods[id(watched)] = watched, library
 
     def _wrap_client_method(self, method: Double, library: str) -> object:
         """Return a function or method of a fake client whose calls are changed."""
@@ -285,9 +283,7 @@ class DoubleChanger:
         kwargs: Keywords,
     ) -> object:
         def execute() -> object:
-            # Private, and the two halves of a call.
-            if not self._is_changed_by(DROPPED):
-                double._increment_mock_call(*args, **kwargs)
+            self._record(double, args, kwargs)
             return double._execute_mock_call(*args, **kwargs)
 
         return self._ask(execute, repr((args, kwargs)), library)
@@ -301,9 +297,7 @@ class DoubleChanger:
         """Make a call of a client's double, with the change if it is that of this call."""
         self._count(arguments)
         self.called_client = True
-        kind = ""
-        if self._change is not None and self._is_changed_by(self._change[0]):
-            kind = self._change[0]
+        kind = self._kind
         thread = threading.get_ident()
         self._busy_threads.add(thread)
         try:
@@ -349,6 +343,28 @@ class DoubleChanger:
         answer = ChangedAnswer(kind, **self._answer)
         changed: object = change_response(response, answer)
         return changed
+
+
+def _watch_method(
+    owner: object,
+    name: str,
+    method: object,
+    wrap: Callable[[Double], object],
+) -> object | None:
+    """Let the calls of a double's method be changed; those of a mock are anyway.
+
+    Returns:
+        The method that the owner has from now on; None if its method cannot be replaced.
+    """
+    if isinstance(method, mock.NonCallableMock):
+        return method
+    wrapped = wrap(method)
+    try:
+        vars(owner)[name] = wrapped
+    except TypeError:
+        # A class, or an object with slots: its calls are not changed.
+        return None
+    return wrapped
 
 
 class _ChangedResponse:
@@ -529,10 +545,8 @@ class DoubleChanges(SilentRuns):
     @guard
     def _run_all(self, session: pytest.Session) -> None:
         self.is_rerun = True
-        following: list[pytest.Item | None] = [test.item for test in self._tests[1:]]
-        following.append(None)
-        # Without tests, the two lists differ in length.
-        for test, next_item in zip(self._tests, following, strict=False):
+        following = [test.item for test in self._tests[1:]]
+        for test, next_item in zip_longest(self._tests, following):
             self._run_changed(test)
             # Wider fixtures live on if the next test uses them.
             tear_down(session, next_item)
