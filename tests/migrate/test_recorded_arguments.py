@@ -20,6 +20,8 @@ PADDED = """
 Be brief.
 """
 PLAIN = OTHER = "Be brief."
+ANNOTATED: str = " Be brief."
+LATER: str
 NUMBER = 5
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}
 
@@ -76,6 +78,14 @@ CALL = "mock_llm_calls.last_call"
         (
             'assert kwargs["system"] == app.PADDED',
             f'assert {CALL}["kwargs"]["system"] == app.PADDED.strip()',
+        ),
+        (
+            'assert kwargs["system"] == app.ANNOTATED',
+            f'assert {CALL}["kwargs"]["system"] == app.ANNOTATED.strip()',
+        ),
+        (
+            'assert kwargs["system"] == app.LATER',
+            f'assert {CALL}["kwargs"]["system"] == app.LATER',
         ),
         ('assert kwargs["system"] != PLAIN', f'assert {CALL}["kwargs"]["system"] != PLAIN'),
         (
