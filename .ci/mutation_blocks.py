@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import marshal
 from collections.abc import Iterator
-from importlib.util import MAGIC_NUMBER, cache_from_source
+from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
 
 import mutation_hits
@@ -17,10 +17,16 @@ from _pytest.assertion.rewrite import PYC_TAIL
 
 LOAD_HITS = f"""\
 if not hasattr(__import__("builtins"), "note_block"):
-    exec(compile(open({mutation_hits.__file__!r}).read(), "mutation_hits", "exec"), {{}})
+    __hits__ = __import__("types").ModuleType("mutation_hits")
+    __hits__.__file__ = {mutation_hits.__file__!r}
+    # Registered, so that the pytest plugin imports this one.
+    __import__("sys").modules["mutation_hits"] = __hits__
+    exec(compile(open(__hits__.__file__).read(), "mutation_hits", "exec"), vars(__hits__))
 __note_block__ = __import__("builtins").note_block
 """
 """What each module runs first. At the end of a process, builtins are gone before modules."""
+CHECKED_HASH = (3).to_bytes(4, "little")
+"""The flags of bytecode with a hash of its source (PEP 552); pytest takes no other since 9.2."""
 
 
 def write_bytecode(folder: Path) -> dict[str, dict[int, int]]:
@@ -32,14 +38,11 @@ def write_bytecode(folder: Path) -> dict[str, dict[int, int]]:
     marker = BlockMarker()
     blocks: dict[str, dict[int, int]] = {}
     for path in sorted(folder.rglob("*.py")):
-        module, lines = marker.mark(path.read_bytes())
+        source = path.read_bytes()
+        module, lines = marker.mark(source)
         blocks[str(path.relative_to(folder.parent))] = lines
         code = compile(module, str(path), "exec", dont_inherit=True)
-        status = path.stat()
-        numbers = (0, int(status.st_mtime), status.st_size)
-        head = MAGIC_NUMBER + b"".join(
-            (number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers
-        )
+        head = MAGIC_NUMBER + CHECKED_HASH + source_hash(source)
         for file in bytecode_files(path):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(head + marshal.dumps(code))

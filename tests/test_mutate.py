@@ -107,17 +107,41 @@ def test_lines_that_the_map_cannot_tell_are_tested_by_what_uses_them(
 @pytest.mark.parametrize(
     ("file", "name", "tests"),
     [
-        ("time_limit.py", "SLACK_SECONDS", {"tests/test_limits.py::a"}),
-        ("time_limits.py", "SLACK_SECONDS", set()),
-        ("time_limit.py", "SLACK", set()),
+        ("a/time_limit.py", "SLACK_SECONDS", {"tests/test_limits.py::a"}),
+        ("a/time_limits.py", "SLACK_SECONDS", set()),
+        ("a/time_limit.py", "SLACK", set()),
+        ("a/supported_versions.py", "botocore", {"tests/boundaries/http/test_provider_tables.py"}),
+        ("a/supported_version.py", "botocore", set()),
     ],
 )
-def test_a_number_is_tested_by_the_tests_that_read_it_in_its_file(
+def test_a_constant_is_tested_by_the_tests_that_have_its_name_and_that_of_the_file(
     mutate: ModuleType, file: str, name: str, tests: set[str]
 ) -> None:
     coverage_map = mutate.CoverageMap([])
-    coverage_map.durations = {"tests/test_limits.py::a": 1.0, "tests/test_platforms.py::b": 1.0}
+    files = ("tests/test_limits.py::a", "tests/boundaries/http/test_provider_tables.py")
+    coverage_map.durations = dict.fromkeys(files, 1.0)
     assert coverage_map.readers_of(file, {name}) == tests
+
+
+@pytest.mark.skipif(not (ROOT / "llm_mock").is_dir(), reason="the package has no source tree here")
+@pytest.mark.parametrize(
+    ("path", "text", "names"),
+    [
+        ("llm_mock/boundaries/http/supported_versions.py", '"botocore": "1', {"OLDEST"}),
+        ("llm_mock/core/reply.py", "class Reply:", {"Reply"}),
+    ],
+)
+def test_the_tests_of_a_constant_are_sorted_by_its_name_and_that_of_the_module(
+    mutate: ModuleType, path: str, text: str, names: set[str]
+) -> None:
+    found = mutate.statement_names(path, find_line(path, text))
+    assert found == {Path(path).stem, *names}
+
+
+@pytest.mark.skipif(not (ROOT / "llm_mock").is_dir(), reason="the package has no source tree here")
+def test_a_line_in_a_function_has_no_statement_around_it(mutate: ModuleType) -> None:
+    path = "llm_mock/boundaries/http/supported_versions.py"
+    assert mutate.statement_names(path, find_line(path, "oldest = OLDEST.get(")) == set()
 
 
 def test_what_one_parameter_executes_is_tested_by_all(mutate: ModuleType) -> None:
@@ -192,27 +216,33 @@ def choose(value: bool) -> str:
 chosen = choose(__name__ == "other")
 '''
 
+# Without the mock, whose own blocks may be noted.
+MEASURED = {"MUTATION_HITS": "hits", "PFLOW_TESTING": ""}
+
+
+def write_package(run_python: RunPython) -> dict[str, int]:
+    """Write a package whose bytecode notes blocks, and return the block of each line."""
+    Path("hits").mkdir()
+    Path("package").mkdir()
+    Path("package/__init__.py").write_text(FUNCTION)
+    write = (
+        "import json, pathlib, mutation_blocks as b;"
+        "print(json.dumps(b.write_bytecode(pathlib.Path('package'))))"
+    )
+    written = run_python(write, PYTHONPATH=str(ROOT / ".ci"), **MEASURED)
+    blocks: dict[str, int] = json.loads(written.stdout)["package/__init__.py"]
+    return blocks
+
 
 def test_a_process_notes_the_lines_that_it_executes(
     mutate: ModuleType, tmp_path: Path, run_python: RunPython, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    package, hits = tmp_path / "package", tmp_path / "hits"
-    hits.mkdir()
-    package.mkdir()
-    (package / "__init__.py").write_text(FUNCTION)
-    # Without the mock, whose own blocks may be noted.
-    variables = {"MUTATION_HITS": str(hits), "MUTATION_TEST": "a test", "PFLOW_TESTING": ""}
-    write = (
-        "import json, pathlib, mutation_blocks as b;"
-        "print(json.dumps(b.write_bytecode(pathlib.Path('package'))))"
-    )
+    blocks = write_package(run_python)
     ask = "import os, package; print(package.__doc__, package.choose.__doc__); os._exit(3)"
-    written = run_python(write, PYTHONPATH=str(ROOT / ".ci"), **variables)
-    asked = run_python(ask, **variables)
+    asked = run_python(ask, MUTATION_TEST="a test", **MEASURED)
     assert (asked.returncode, asked.stderr) == (3, "")
-    blocks = json.loads(written.stdout)["package/__init__.py"]
-    [file] = hits.iterdir()
+    [file] = Path("hits").iterdir()
     # A process that is killed writes no more of it.
     file.write_bytes(file.read_bytes() * 2 + b"x")
     [(test, noted), same] = mutate.read_hits(file)
@@ -222,3 +252,32 @@ def test_a_process_notes_the_lines_that_it_executes(
         *(7, 9, 10, 11, 12, 13, 14, 15)
     ]
     assert "8" in blocks
+
+
+def test_blocks_that_run_before_the_plugin_is_loaded_are_noted_by_it(
+    mutate: ModuleType, tmp_path: Path, run_python: RunPython, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_package(run_python)
+    ask = "import package, mutation_hits as h; h.switch_test('a test'); package.choose(True)"
+    asked = run_python(ask, **MEASURED)
+    assert (asked.returncode, asked.stderr) == (0, "")
+    [file] = Path("hits").iterdir()
+    assert [name for name, _ in mutate.read_hits(file)] == ["", "a test"]
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 2), reason="takes bytecode by its time")
+def test_blocks_of_modules_whose_assertions_pytest_rewrites_are_noted(
+    mutate: ModuleType, tmp_path: Path, run_python: RunPython, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = write_package(run_python)
+    Path("conftest.py").write_text("__import__('pytest').register_assert_rewrite('package')")
+    Path("test_it.py").write_text("import package\ndef test_it(): package.choose(True)")
+    ask = "import pytest; pytest.main(['-p', 'no:llm_mock', 'test_it.py'])"
+    asked = run_python(ask, **MEASURED)
+    assert "1 passed" in asked.stdout
+    [file] = Path("hits").iterdir()
+    [(_, noted)] = mutate.read_hits(file)
+    # The number 0 stands for a docstring at the start.
+    assert {0, *noted} == {*blocks.values()}
