@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ CHAT = "https://api.openai.com/v1/chat/completions"
 RESPONSES = "https://api.openai.com/v1/responses"
 MESSAGES = "https://api.anthropic.com/v1/messages"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent"
+COHERE = "https://api.cohere.com/v2/chat"
 HELLO = [{"role": "user", "content": "Hello"}]
 REST: dict[str, dict[str, Any]] = {
     CHAT: {"model": "gpt-4o", "messages": HELLO},
@@ -49,6 +51,11 @@ TOOLS = [
     (CHAT, FLAT, f"tools[0] has the form of the Responses API. {IN_CHAT}"),
     (CHAT, OF_ANTHROPIC, f"tools[0] has the form of Anthropic's Messages API. {IN_CHAT}"),
     (CHAT, OF_GEMINI, f"tools[0] has the form of Gemini. {IN_CHAT}"),
+    (
+        CHAT,
+        {"function_declarations": [FUNCTION]},
+        f"tools[0] has the form of Gemini. {IN_CHAT}",
+    ),
     (CHAT, OF_MCP, f"tools[0] has the form of the Model Context Protocol. {IN_CHAT}"),
     (CHAT, OF_BEDROCK, f"tools[0] has the form of Bedrock's Converse API. {IN_CHAT}"),
     (CHAT, FUNCTION, f"tools[0] has the form of a bare function. {IN_CHAT}"),
@@ -111,6 +118,12 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
         "'tool': {'type': 'tool', 'name': 'weather'}.",
     ),
     (
+        CHAT,
+        {"tools": [NESTED], "tool_choice": {"type": "tool", "name": "weather"}},
+        "tool_choice has the form of Anthropic's Messages API. In Chat Completions, the name is "
+        "inside 'function': {'type': 'function', 'function': {'name': 'weather'}}.",
+    ),
+    (
         MESSAGES,
         {"tools": [OF_ANTHROPIC], "tool_choice": "required"},
         "In Anthropic's Messages API, tool_choice is {'type': 'any'}.",
@@ -170,6 +183,66 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+OF_CHAT = "a parameter of Chat Completions"
+OF_RESPONSES = "a parameter of the Responses API"
+OF_MESSAGES = "a parameter of Anthropic's Messages API"
+AS_GEMINI = "a parameter of Gemini"
+PARAMETERS: list[tuple[str, str, str]] = [
+    (CHAT, "contents", f"{AS_GEMINI}. In Chat Completions, use 'messages'."),
+    (CHAT, "input", f"{OF_RESPONSES}. In Chat Completions, use 'messages'."),
+    (
+        CHAT,
+        "instructions",
+        f"{OF_RESPONSES}. In Chat Completions, use a message with the role 'developer'.",
+    ),
+    (
+        CHAT,
+        "max_output_tokens",
+        f"{OF_RESPONSES}. In Chat Completions, use 'max_completion_tokens'.",
+    ),
+    (CHAT, "reasoning", f"{OF_RESPONSES}. In Chat Completions, use 'reasoning_effort'."),
+    (CHAT, "stop_sequences", f"{OF_MESSAGES}. In Chat Completions, use 'stop'."),
+    (CHAT, "system", f"{OF_MESSAGES}. In Chat Completions, use a message with the role 'system'."),
+    (CHAT, "text", f"{OF_RESPONSES}. In Chat Completions, use 'response_format' or 'verbosity'."),
+    (RESPONSES, "contents", f"{AS_GEMINI}. In the Responses API, use 'input'."),
+    (RESPONSES, "functions", f"{OF_CHAT}. In the Responses API, use 'tools'."),
+    (RESPONSES, "max_tokens", f"{OF_CHAT}. In the Responses API, use 'max_output_tokens'."),
+    (RESPONSES, "system", f"{OF_MESSAGES}. In the Responses API, use 'instructions'."),
+    (MESSAGES, "contents", f"{AS_GEMINI}. In Anthropic's Messages API, use 'messages'."),
+    (MESSAGES, "functions", f"{OF_CHAT}. In Anthropic's Messages API, use 'tools'."),
+    (MESSAGES, "input", f"{OF_RESPONSES}. In Anthropic's Messages API, use 'messages'."),
+    (MESSAGES, "instructions", f"{OF_RESPONSES}. In Anthropic's Messages API, use 'system'."),
+    (
+        MESSAGES,
+        "max_completion_tokens",
+        f"{OF_CHAT}. In Anthropic's Messages API, use 'max_tokens'.",
+    ),
+    (
+        MESSAGES,
+        "max_output_tokens",
+        f"{OF_RESPONSES}. In Anthropic's Messages API, use 'max_tokens'.",
+    ),
+    (MESSAGES, "response_format", f"{OF_CHAT}. In Anthropic's Messages API, use 'output_config'."),
+    (MESSAGES, "stop", f"{OF_CHAT}. In Anthropic's Messages API, use 'stop_sequences'."),
+    (MESSAGES, "text", f"{OF_RESPONSES}. In Anthropic's Messages API, use 'output_config'."),
+    (GEMINI, "input", f"{OF_RESPONSES}. In Gemini, use 'contents'."),
+    (GEMINI, "instructions", f"{OF_RESPONSES}. In Gemini, use 'systemInstruction'."),
+    (GEMINI, "messages", f"{OF_CHAT}. In Gemini, use 'contents'."),
+    (GEMINI, "system", f"{OF_MESSAGES}. In Gemini, use 'systemInstruction'."),
+]
+"""Each parameter that another API has, with the advice."""
+MODES: list[tuple[str, Any, str]] = [
+    (CHAT, {"type": "auto"}, "'auto'"),
+    (CHAT, {"type": "any"}, "'required'"),
+    (CHAT, {"type": "none"}, "'none'"),
+    (MESSAGES, "any", "{'type': 'any'}"),
+    (MESSAGES, "auto", "{'type': 'auto'}"),
+    (MESSAGES, "none", "{'type': 'none'}"),
+    (MESSAGES, "required", "{'type': 'any'}"),
+]
+"""Tool choices without a name, and how their API writes them."""
+
+
 def send(url: str, fields: dict[str, Any], mock: LLMMock) -> str:
     """Send a request that is refused, and return the noted refusal."""
     response = httpx.post(url, json={**REST[url], **fields})
@@ -193,6 +266,25 @@ def test_a_parameter_in_the_form_of_another_api_is_told_the_form_of_its_own(
     assert advice in send(url, fields, mock_llm_calls)
 
 
+@pytest.mark.parametrize(("url", "name", "advice"), PARAMETERS)
+def test_a_parameter_of_another_api_is_told_the_name_of_its_own(
+    url: str, name: str, advice: str, mock_llm_calls: LLMMock
+) -> None:
+    lines = send(url, {name: "x"}, mock_llm_calls).splitlines()
+    assert lines[1] == f"'{name}' is {advice}"
+    assert lines[2].startswith("Requested at ")
+
+
+@pytest.mark.parametrize(("url", "choice", "form"), MODES)
+def test_a_tool_choice_without_a_name_is_told_the_form_of_its_api(
+    url: str, choice: Any, form: str, mock_llm_calls: LLMMock
+) -> None:
+    tool = NESTED if url == CHAT else OF_ANTHROPIC
+    refusal = send(url, {"tools": [tool], "tool_choice": choice}, mock_llm_calls)
+    api = "Chat Completions" if url == CHAT else "Anthropic's Messages API"
+    assert re.search(rf"[\n ]In {api}, tool_choice is {re.escape(form)}\.(\n|$)", refusal)
+
+
 @pytest.mark.parametrize(
     ("url", "fields"),
     [
@@ -202,10 +294,15 @@ def test_a_parameter_in_the_form_of_another_api_is_told_the_form_of_its_own(
         (CHAT, {"tools": [{"functionDeclarations": ["weather"]}, "weather"]}),
         (CHAT, {"tools": [NESTED], "tool_choice": "weather"}),
         (CHAT, {"tool_choice": "auto"}),
+        (
+            CHAT,
+            {"tools": [NESTED], "tool_choice": {"type": "function", "function": {"name": "news"}}},
+        ),
         (CHAT, {"response_format": {"type": "json_schema"}}),
         (CHAT, {"temprature": 1}),
         (RESPONSES, {"tools": [{"type": "function", "parameters": SCHEMA}]}),
         (RESPONSES, {"response_format": {"type": "json_object"}}),
+        (RESPONSES, {"response_format": "json"}),
         (RESPONSES, {"text": {"format": {"type": "json_schema", "schema": SCHEMA}}}),
         (MESSAGES, {"tools": [{"name": "weather"}]}),
         (MESSAGES, {"tools": [{"type": "custm", "name": "weather"}]}),
@@ -219,10 +316,26 @@ def test_a_request_in_the_form_of_its_own_api_gets_no_advice(
     url: str, fields: dict[str, Any], mock_llm_calls: LLMMock
 ) -> None:
     refusal = send(url, fields, mock_llm_calls)
-    assert "has the form of" not in refusal
-    assert "is a parameter of" not in refusal
-    assert "tool_choice is {" not in refusal
-    assert "tool_choice is '" not in refusal
+    advice = refusal.splitlines()[1:-1]
+    assert [line for line in advice if line] == []
+    assert re.fullmatch(r"Requested at \S+:\d+\.( Rule .*)?", refusal.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("url", "content"),
+    [
+        (CHAT, b"{"),
+        (CHAT, b"[]"),
+        (COHERE, b'{"model": "m", "messages": [{"role": "x", "content": "Hello"}]}'),
+    ],
+)
+def test_a_body_that_is_no_object_and_another_api_get_no_advice(
+    url: str, content: bytes, mock_llm_calls: LLMMock
+) -> None:
+    response = httpx.post(url, content=content, headers={"content-type": "application/json"})
+    assert response.status_code == 400
+    [refusal] = mock_llm_calls.refusals
+    assert re.fullmatch(r".*\nRequested at \S+:\d+\.( Rule .*)?", refusal)
 
 
 def test_a_long_name_is_left_out_of_the_advice(mock_llm_calls: LLMMock) -> None:

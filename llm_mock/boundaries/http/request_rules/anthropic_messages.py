@@ -72,12 +72,11 @@ VERTEX_TOOL_TYPES = (
 )
 """The types that Vertex AI names: https://github.com/seoeunbae/agentrouter-multi-llm-gcp."""
 UNDATED_TYPES = (
-    "custom",
     "mcp_toolset",
     "tool_search_tool_bm25",
     "tool_search_tool_regex",
 )
-"""The types of tools without a date, also those of betas."""
+"""The types of Anthropic's own tools without a date, also those of betas."""
 BLOCK_TYPES = (
     "bash_code_execution_tool_result",
     "code_execution_tool_result",
