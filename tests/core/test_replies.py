@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Callable
 from datetime import datetime
@@ -122,6 +123,14 @@ def test_an_async_function_cannot_answer_a_sync_call_inside_a_loop() -> None:
         (
             {"a": [{"b": datetime(2000, 1, 1)}]},
             r"reply\['a'\]\[0\]\['b'\] is not a JSON value: an object of type datetime",
+        ),
+        (
+            functools.reduce(lambda value, _: [value], range(45), datetime(2000, 1, 1)),
+            r"reply(\[0\]){45} is not a JSON value: an object of type datetime",
+        ),
+        (
+            functools.reduce(lambda value, _: {"a": value}, range(45), datetime(2000, 1, 1)),
+            r"reply(\['a'\]){45} is not a JSON value: an object of type datetime",
         ),
         ({("a", 1): 2}, "A key of reply is not a JSON value: an object of type tuple"),
         (UnicodeDecodeError, "UnicodeDecodeError cannot be raised without arguments"),

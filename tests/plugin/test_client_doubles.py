@@ -143,6 +143,13 @@ def test_the_methods_of_a_handed_client_are_those_that_call_a_model(
     assert all(getattr(owner, name) is method for owner, name, method, _ in methods)
 
 
+def test_the_mocks_of_a_client_get_no_attributes() -> None:
+    client = Part(chat=Mock(), models=Part(generate_content=Mock()))
+    list_methods(client)
+    assert "completions" not in dir(client.chat)
+    assert "complete" not in dir(client.chat)
+
+
 @pytest.mark.parametrize(
     ("library", "error", "status"),
     [

@@ -289,8 +289,9 @@ def test_true_and_false_have_the_words_that_pytest_knows(
     pytester: pytest.Pytester, words: tuple[str, ...], is_mocked: bool
 ) -> None:
     for word in words:
-        output = pytester.runpytest("-o", f"llm_mock={word}").outlines
-        assert ("llm-mock: LLM calls are mocked" in output) is is_mocked, word
+        result = pytester.runpytest("-o", f"llm_mock={word}")
+        assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED, word
+        assert ("llm-mock: LLM calls are mocked" in result.outlines) is is_mocked, word
 
 
 @needs_pytest_9

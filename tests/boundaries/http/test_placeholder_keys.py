@@ -189,6 +189,19 @@ def test_vertex_asks_without_credentials_and_other_code_does_not(
         google.auth.default()
 
 
+def test_credentials_of_a_machine_keep_their_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The variable is read on import, and by another test later.
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    import google.auth
+    from google.auth.compute_engine import _metadata
+
+    # The metadata server of Google's machines, which no test can ask
+    monkeypatch.setattr(_metadata, "is_on_gce", lambda **kwargs: True)
+    monkeypatch.setattr(_metadata, "get_project_id", lambda *args, **kwargs: "of-the-machine")
+    credentials, project = google.auth.default(quota_project_id="mine")
+    assert (credentials.quota_project_id, project) == ("mine", "of-the-machine")
+
+
 def make_user_credentials() -> Any:
     """Return credentials of a user, who has no token yet."""
     from google.oauth2 import credentials

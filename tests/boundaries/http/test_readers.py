@@ -618,6 +618,11 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
         Read("Hi", has_ended=True),
     ),
     "invoke, not JSON": ("invoke_model", ["x", None], Read()),
+    "interactions, an agent": (
+        "interactions",
+        [{"agent": "deep-research-preview-04-2026", "status": "completed", "steps": []}],
+        Read(model="deep-research-preview-04-2026"),
+    ),
     "gemini, not JSON": ("generate_content", ["x", None], Read()),
     "gemini, a stream as one list": (
         "generate_content",

@@ -480,6 +480,36 @@ def test_an_empty_answer_with_a_detail_has_an_empty_text(mock_llm_responses: LLM
     assert block == {"type": "text", "text": ""}
 
 
+DEFAULTS: list[tuple[Any, dict[str, Any]]] = [
+    (
+        Citation(file_id="a"),
+        {
+            "url": None,
+            "title": "",
+            "text": None,
+            "cited_text": "",
+            "filename": "",
+            "document_index": None,
+        },
+    ),
+    (Citation("https://a.example"), {"file_id": None}),
+    (Logprob("a", -1), {"top_logprobs": {}}),
+    (WebSearch("a"), {"sources": ()}),
+    (CodeInterpreter("1"), {"output": "", "error": None}),
+    (McpCall("a", "b"), {"arguments": {}, "result": "", "error": None}),
+    (FileSearch("a"), {"results": ()}),
+    (ImageGeneration(b"a"), {"revised_prompt": "", "media_type": "image/png"}),
+    (Audio(b"a"), {"transcript": "", "media_type": "audio/wav"}),
+]
+
+
+@pytest.mark.parametrize(("item", "defaults"), DEFAULTS)
+def test_a_detail_that_is_left_out_has_its_documented_default(
+    item: Any, defaults: dict[str, Any]
+) -> None:
+    assert {name: getattr(item, name) for name in defaults} == defaults
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
