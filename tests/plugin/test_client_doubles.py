@@ -25,6 +25,7 @@ from llm_mock.plugin.client_doubles import (
     list_methods,
     make_overload,
 )
+from llm_mock.plugin.double_changes import DoubleChanger
 from llm_mock.plugin.model_recorder import Double
 
 REQUEST = {"model": "m", "messages": []}
@@ -174,3 +175,22 @@ def test_other_libraries_raise_no_error(library: str) -> None:
 def test_a_mock_in_the_place_of_an_sdk_raises_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", Mock())
     assert make_overload("openai") is None
+
+
+@pytest.mark.parametrize(("counts", "calls"), [(True, 1), (False, 0)])
+def test_a_fake_that_calls_another_one_makes_one_call(counts: bool, calls: int) -> None:
+    def parse(self: Double) -> str:
+        return "Hello"
+
+    def create(self: Double) -> str:
+        return f"{self.parse()}!"
+
+    changer = DoubleChanger()
+    changer.counts_clients = counts
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        changer.watch(monkeypatch)
+        monkeypatch.setattr(Completions, "parse", parse)
+        monkeypatch.setattr(Completions, "create", create)
+        fake: Double = openai.OpenAI().chat.completions
+        assert fake.create() == "Hello!"
+    assert changer.calls == calls

@@ -198,8 +198,12 @@ def test_credentials_of_a_machine_keep_their_arguments(monkeypatch: pytest.Monke
     # The metadata server of Google's machines, which no test can ask
     monkeypatch.setattr(_metadata, "is_on_gce", lambda **kwargs: True)
     monkeypatch.setattr(_metadata, "get_project_id", lambda *args, **kwargs: "of-the-machine")
-    credentials, project = google.auth.default(quota_project_id="mine")
-    assert (credentials.quota_project_id, project) == ("mine", "of-the-machine")
+    of_default = google.auth.default(quota_project_id="mine")
+    # Which `default` calls so, before it sets the project for quotas once more
+    auth: Any = google.auth._default
+    of_machine = auth._get_gce_credentials(None, quota_project_id="mine")
+    for credentials, project in (of_default, of_machine):
+        assert (credentials.quota_project_id, project) == ("mine", "of-the-machine")
 
 
 def make_user_credentials() -> Any:

@@ -448,6 +448,18 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {**THINKING, "top_p": 0.94},
         "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.",
     ),
+    **{
+        f"choice of the type {choice['type']} beside thinking": (
+            "messages",
+            {
+                **THINKING,
+                "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+                "tool_choice": choice,
+            },
+            "Thinking may not be enabled when tool_choice forces tool use.",
+        )
+        for choice in ({"type": "any"}, {"type": "tool", "name": "f"})
+    },
     "message with its type and an unknown role": (
         "responses",
         {"input": [{"type": "message", "role": "tool", "content": "Hi"}]},
