@@ -25,7 +25,7 @@ from llm_mock.plugin.client_doubles import (
     list_methods,
     make_overload,
 )
-from llm_mock.plugin.double_changes import DoubleChanger
+from llm_mock.plugin.double_changes import DoubleChanger, DoubleChanges
 from llm_mock.plugin.model_recorder import Double
 
 REQUEST = {"model": "m", "messages": []}
@@ -194,3 +194,24 @@ def test_a_fake_that_calls_another_one_makes_one_call(counts: bool, calls: int) 
         fake: Double = openai.OpenAI().chat.completions
         assert fake.create() == "Hello!"
     assert changer.calls == calls
+
+
+def test_clients_that_are_not_changed_have_no_numbers(pytester: pytest.Pytester) -> None:
+    path = pytester.makepyfile(
+        """
+        from unittest.mock import Mock, patch
+
+        import llm
+
+        def test_it():
+            Mock().chat.completions.create(model="m", messages=[])
+            with patch("llm.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert llm.get_model("m").prompt("Hi").text() == "Hello"
+        """
+    )
+    results = pytester.path / "results.jsonl"
+    # Nothing is known of the calls of the rewritten test.
+    plugin = DoubleChanges({(str(path), "test_it"): [("text", 1)]}, {}, results)
+    pytester.inline_run(plugins=[plugin]).assertoutcome(passed=1)
+    assert json.loads(results.read_text())["noticed"] == ["text", 1]

@@ -460,6 +460,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         )
         for choice in ({"type": "any"}, {"type": "tool", "name": "f"})
     },
+    "text of Chat Completions in an answer": (
+        "responses",
+        {"input": [{"role": "assistant", "content": [{"type": "text", "text": "Hi"}]}]},
+        "Invalid value: 'text'. Supported values are: 'output_text' and 'refusal'.",
+    ),
     "message with its type and an unknown role": (
         "responses",
         {"input": [{"type": "message", "role": "tool", "content": "Hi"}]},
