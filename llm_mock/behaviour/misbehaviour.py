@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from llm_mock.core.reply import DEFAULT_REPLY, Reply
 from llm_mock.errors import LLMMockError, UnknownMisbehaviour
 from llm_mock.support.locks import Lock
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.text import shorten
+from llm_mock.support.text import find_nearest, shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -61,15 +60,16 @@ class Misbehaviour:
     def __init__(self, name: str, times: int | None = None) -> None:
         __tracebackhide__ = True
         if not isinstance(name, str) or name not in CATALOGUE:
-            near = difflib.get_close_matches(str(name), CATALOGUE, n=1, cutoff=0)
+            nearest = find_nearest(str(name), CATALOGUE)
+            suggestion = "" if nearest is None else f" Did you mean {nearest!r}?"
             raise UnknownMisbehaviour(
-                f"Unknown misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "
-                "The command `llm-mock misbehaviours` lists them all."
+                f"Unknown misbehaviour {shorten(name)}.{suggestion} The command `llm-mock "
+                "misbehaviours` lists them all."
             )
         if times is not None and not is_whole(times, 1):
             raise UnknownMisbehaviour(
-                f"times={times!r}: a misbehaviour needs at least one call; leave it out for every "
-                "call."
+                f"times is {shorten(times)}; it must be a whole number of calls from 1. Leave it "
+                "out for every call."
             )
         self._fault = CATALOGUE[name]
         self.name: str = name

@@ -8,12 +8,11 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.cassettes import RECORD_MODES
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.paths import format_file_name, get_cassette_path
@@ -22,10 +21,11 @@ from llm_mock.cassettes.storage import is_cassette
 from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import IncompleteCassetteWarning, LLMMockError
 from llm_mock.plugin import CASSETTE_USE, RECORDINGS, VERIFIED, VERIFY, CallVerification
+from llm_mock.plugin.cassette_arguments import check_name, check_record_mode
 from llm_mock.plugin.marker_checks import get_strictness
 from llm_mock.plugin.options import read_strict
 from llm_mock.support.redaction import OUTPUT
-from llm_mock.support.text import format_path, shorten, shorten_name, suggest_nearest
+from llm_mock.support.text import format_path, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.cassettes import RecordMode
@@ -62,12 +62,7 @@ def get_path(item: pytest.Item, name: str | None) -> Path:
     """
     if name is None:
         return _get_default_path(item)
-    if not _is_valid_name(name):
-        raise LLMMockError(
-            f"llm_mock_cassette({shorten(name)}): the name of a cassette must be a relative path "
-            "below the folder `cassettes` beside the test, such as 'greeting' or "
-            "'shared/greeting.yaml'."
-        )
+    check_name(name)
     file_name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     return item.path.parent / "cassettes" / file_name
 
@@ -84,15 +79,6 @@ def _get_default_path(item: pytest.Item) -> Path:
         if is_cassette(candidate):
             return candidate
     return path
-
-
-def _is_valid_name(name: object) -> bool:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        return False
-    path = PurePosixPath(name)
-    # A backslash separates folders on Windows only.
-    has_parts = bool(path.parts) and "\\" not in name
-    return has_parts and ".." not in path.parts and not path.is_absolute()
 
 
 def _remove_repetition(test_id: str, item: pytest.Item) -> str:
@@ -157,11 +143,7 @@ def read_cassette_settings(
         LLMMockError: one of them is wrong.
     """
     name, _ = read_marker(request.node)
-    mode = read_record_mode(request.node)
-    if mode not in RECORD_MODES:
-        modes = ", ".join(RECORD_MODES)
-        nearest = suggest_nearest(str(mode), RECORD_MODES) or "."
-        raise LLMMockError(f"Unknown record mode {mode!r}{nearest} It must be one of {modes}.")
+    mode = check_record_mode(read_record_mode(request.node))
     config = request.getfixturevalue("llm_mock_cassette_config")
     if not isinstance(config, CassetteConfig):
         arguments = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))

@@ -54,6 +54,18 @@ def _check_misbehaviour(mark: pytest.Mark) -> None:
     read_markers([mark])
 
 
+def _check_cassette(mark: pytest.Mark) -> None:
+    # Imported late: few tests have a cassette.
+    from llm_mock.plugin.cassette_arguments import check_name, check_record_mode
+
+    name = mark.args[0] if mark.args else mark.kwargs.get("name")
+    if name is not None:
+        check_name(name)
+    mode = mark.kwargs.get("record")
+    if mode is not None:
+        check_record_mode(mode)
+
+
 def parse_repeat(mark: pytest.Mark) -> tuple[int | None, float]:
     """Return the values of a marker `llm_mock_repeat`.
 
@@ -89,7 +101,7 @@ SIGNATURES = {
         _check_misbehaviour,
     ),
     "llm_mock_cassette": _Signature(
-        "llm_mock_cassette('greeting', record='once')", ("name", "record"), 1
+        "llm_mock_cassette('greeting', record='once')", ("name", "record"), 1, _check_cassette
     ),
     "llm_mock_budget": _Signature(
         "llm_mock_budget(cost=0.01, tokens=5000)", ("cost", "tokens"), check=_check_budget
@@ -111,6 +123,18 @@ REPLY_WORDS = frozenset(
 """The words of markers, and of their parameters, that newcomers guess."""
 PARAMETER_SYNONYMS = {"mode": "record", "pass_rate": "threshold"}
 """The names that newcomers guess for a parameter, and that are not near it."""
+SETTINGS = {
+    "budget": ("llm_mock_budget", "cost"),
+    "cassette": ("llm_mock_cassette", "name"),
+    "cost": ("llm_mock_budget", "cost"),
+    "misbehaviour": ("llm_mock_misbehaviour", "names"),
+    "record": ("llm_mock_cassette", "record"),
+    "repeat": ("llm_mock_repeat", "times"),
+    "strict": ("llm_mock_strict", "level"),
+    "threshold": ("llm_mock_repeat", "threshold"),
+    "tokens": ("llm_mock_budget", "tokens"),
+}
+"""The marker and the parameter of each setting that a marker `llm_mock(…)` might give."""
 OWN_NAMES = [name for name in SIGNATURES if name.startswith(PREFIX)]
 """The names that no other plugin has."""
 
@@ -145,6 +169,10 @@ def _suggest_marker(mark: pytest.Mark) -> str:
             ". It is a fixture: add it to the parameters of the test, or write "
             f"@pytest.mark.usefixtures({name!r})."
         )
+    if name in BARE_NAMES:
+        meant = _find_meant_markers(mark)
+        if meant:
+            return f". Each setting has a marker of its own. Write {' and '.join(meant)}"
     if name in BARE_NAMES or not REPLY_WORDS.isdisjoint(name.split("_")):
         return (
             ". No marker configures a reply: request the fixture mock_llm_responses and write "
@@ -153,6 +181,36 @@ def _suggest_marker(mark: pytest.Mark) -> str:
         )
     nearest = suggest_nearest(name, OWN_NAMES, f"{PREFIX}_")
     return nearest or f"; known are {join_names(OWN_NAMES)}"
+
+
+def _find_meant_markers(mark: pytest.Mark) -> list[str]:
+    """Return the markers for the settings that a marker `llm_mock(…)` gives; empty if unclear."""
+    from llm_mock.support.text import CERTAIN, find_nearest
+
+    arguments: dict[str, dict[str, object]] = {}
+    for value in mark.args:
+        # Ini `llm_mock` has this value; its level is the part that a test can choose.
+        if find_nearest(str(value), ["strict"], CERTAIN) is None:
+            return []
+        arguments["llm_mock_strict"] = {"level": "error"}
+    for name, value in mark.kwargs.items():
+        setting = find_nearest(name, SETTINGS, CERTAIN)
+        if setting is None:
+            return []
+        marker, parameter = SETTINGS[setting]
+        arguments.setdefault(marker, {})[parameter] = value
+    return [_format_meant(marker, values) for marker, values in arguments.items()]
+
+
+def _format_meant(name: str, arguments: dict[str, object]) -> str:
+    """Return a marker with its arguments, as far as they are valid or can be corrected."""
+    decorator = getattr(pytest.mark, name)
+    positional = []
+    if "names" in arguments:
+        positional.append(arguments.pop("names"))
+    mark = decorator.with_args(*positional, **arguments).mark
+    signature = SIGNATURES[name]
+    return _correct_mark(mark, signature) or _format_example(mark, signature)
 
 
 def _format_reply_arguments(mark: pytest.Mark) -> str:
@@ -214,18 +272,23 @@ def _find_parameter(name: str, signature: _Signature) -> str | None:
 
 
 def _correct_mark(mark: pytest.Mark, signature: _Signature) -> str | None:
-    """Return an invalid marker with its own values under the right names; None if unknown."""
+    """Return an invalid marker with its own values, under the right names; None if unknown."""
+    from llm_mock.plugin.marker_values import correct_names, correct_value
+
     names = signature.names
     arguments = {}
     for name, value in mark.kwargs.items():
-        meant = name if name in names else _find_parameter(name, signature)
-        arguments[meant or name] = value
+        meant = name if name in names else _find_parameter(name, signature) or name
+        arguments[meant] = correct_value(meant, value)
     positional = mark.args
     # Of most markers only the first value may be given by its position, and wins.
     if signature.positional == 1 and 0 < len(positional) <= len(names):
         arguments.pop(names[0], None)
-        arguments.update(zip(names[1:], positional[1:], strict=False))
-        positional = positional[:1]
+        for name, value in zip(names[1:], positional[1:], strict=False):
+            arguments[name] = correct_value(name, value)
+        positional = (correct_value(names[0], positional[0]),)
+    elif signature.positional > 1:
+        positional = tuple(correct_names(positional))
     corrected = getattr(pytest.mark, mark.name).with_args(*positional, **arguments).mark
     return _format_mark(corrected) if _is_valid(corrected, signature) else None
 
@@ -236,23 +299,20 @@ def _format_example(mark: pytest.Mark, signature: _Signature) -> str:
 
     example = signature.example
     name = mark.args[0] if mark.args else mark.kwargs.get("name")
-    if isinstance(name, str):
-        # Only the example of the cassette has this name.
+    # Only the cassette has a name, which may be what is wrong.
+    if isinstance(name, str) and _is_valid(pytest.mark.llm_mock_cassette(name).mark, signature):
         example = example.replace(repr("greeting"), shorten_name(repr(name)))
     return f"@pytest.mark.{example}"
 
 
 def _is_valid(mark: pytest.Mark, signature: _Signature) -> bool:
     """Return whether a marker has the right arguments."""
-    # Its mode is checked elsewhere, because the command line may override it.
-    from llm_mock.cassettes import RECORD_MODES
-
     try:
         _check_arguments(mark, signature)
         signature.check(mark)
     except LLMMockError:
         return False
-    return mark.kwargs.get("record") in (None, *RECORD_MODES)
+    return True
 
 
 def _format_mark(mark: pytest.Mark) -> str:

@@ -389,23 +389,23 @@ def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
     [
         (
             "llm_mock_cassette('../up')",
-            "*llm_mock_cassette('../up'): the name of a cassette must be a relative path *",
+            "@*llm_mock_cassette('../up'): '../up' is not a relative path below *",
         ),
         (
             "llm_mock_cassette(' ')",
-            "*llm_mock_cassette(' '): the name of a cassette must be a relative path *",
+            "@*llm_mock_cassette(' '): ' ' is not a relative path below *",
         ),
         (
             r"llm_mock_cassette('a\\b')",
-            r"*llm_mock_cassette('a\\*b'): the name of a cassette must be a relative path *",
+            r"@*llm_mock_cassette('a\\*b'): 'a\\*b' is not a relative path below *",
         ),
         (
             "llm_mock_cassette(7)",
-            "*llm_mock_cassette(7): the name of a cassette must be a relative path *",
+            "@*llm_mock_cassette(7): 7 is not a relative path below *",
         ),
         (
             "llm_mock_cassette(record='twice')",
-            "Unknown record mode 'twice'. It must be one of none, once, new_episodes, *",
+            "@*(record='twice'): Unknown record mode 'twice'. It must be one of none, once, *:3)",
         ),
         (
             "llm_mock_cassette.with_args(record='once')\n@pytest.mark.llm_live",
@@ -657,8 +657,8 @@ def test_a_name_that_no_file_can_have_is_one_clear_error(
     result.stdout.re_match_lines(
         [
             (
-                "(The cassette .*…? cannot be used: File name too long|llm_mock_cassette.*: the "
-                "name of).*"
+                "(The cassette .*…? cannot be used: File name too long|@.* is not a relative "
+                "path below).*"
             )
         ]
     )

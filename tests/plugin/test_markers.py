@@ -59,7 +59,7 @@ MISTAKES = (
         "Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
     ),
     (
-        "llm_mock_repeat(5, pass_rate=8)",
+        "llm_mock_repeat(5, pass_rate=-8)",
         "* Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
     ),
     (
@@ -73,7 +73,55 @@ MISTAKES = (
     ),
     (
         "llm_mock_misbehaviour(times=0)",
-        "times=0: a misbehaviour needs at least one call; leave it out for every call. *",
+        "times is 0; it must be a whole number of calls from 1. Leave it out for every call. *",
+    ),
+    (
+        "llm_mock_misbehaviour('refusal', times='3')",
+        "times is '3'; * Write @pytest.mark.llm_mock_misbehaviour('refusal', times=3)",
+    ),
+    (
+        "llm_mock_misbehaviour(['refusal', 'brokn-stream'])",
+        "* Write @pytest.mark.llm_mock_misbehaviour('refusal', 'broken-stream')",
+    ),
+    (
+        "llm_mock_misbehaviour('refusal', 'zzz')",
+        "Unknown misbehaviour 'zzz'. The command * Write *('rate-limit', *",
+    ),
+    (
+        "llm_mock_strict('WARM')",
+        "Unknown level 'WARM'. * Write @pytest.mark.llm_mock_strict('warn')",
+    ),
+    ("llm_mock_strict(False)", "Unknown level False. * Write @pytest.mark.llm_mock_strict('off')"),
+    ("llm_mock_strict(level='x')", "* Write @pytest.mark.llm_mock_strict('error')"),
+    (
+        "llm_mock_repeat('3', threshold='0.8')",
+        "times is '3'; it must be * Write @pytest.mark.llm_mock_repeat(3, threshold=0.8)",
+    ),
+    (
+        "llm_mock_repeat(3.0, threshold=75)",
+        "times is 3.0; it must be * Write @pytest.mark.llm_mock_repeat(3, threshold=0.75)",
+    ),
+    (
+        "llm_mock_repeat(2, threshold=1.5)",
+        "threshold is 1.5; it must be * Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
+    ),
+    (
+        "llm_mock_repeat('many')",
+        "times is 'many'; it must be * Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
+    ),
+    (
+        "llm_mock_cassette(record='onec')",
+        "Unknown record mode 'onec'; did you mean 'once'? It must be one of none, once, "
+        "new_episodes, all, rewrite. Write @pytest.mark.llm_mock_cassette(record='once')",
+    ),
+    (
+        "llm_mock_cassette('a', record=7)",
+        "Unknown record mode 7. * Write @pytest.mark.llm_mock_cassette('a', record='once')",
+    ),
+    (
+        "llm_mock_cassette('../a')",
+        "'../a' is not a relative path below the folder `cassettes` beside the test. "
+        "Write @pytest.mark.llm_mock_cassette('greeting', record='once')",
     ),
 )
 
@@ -125,3 +173,47 @@ def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
             "Unknown marker llm_mock_record; known are llm_mock_strict, *  (*.py:8)",
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ("'strict'", "llm_mock_strict(level='error')"),
+        ("strict='eror'", "llm_mock_strict(level='error')"),
+        ("strict=True", "llm_mock_strict(level='error')"),
+        ("misbehavior='brokn-stream'", "llm_mock_misbehaviour('broken-stream')"),
+        ("misbehaviour=['refusal']", "llm_mock_misbehaviour('refusal')"),
+        ("repeat='3'", "llm_mock_repeat(times=3)"),
+        ("record='onec'", "llm_mock_cassette(record='once')"),
+        (
+            "strict='warn', cost=0.1, tokens=9",
+            "llm_mock_strict(level='warn') and @pytest.mark.llm_mock_budget(cost=0.1, tokens=9)",
+        ),
+        ("cassette=True", "llm_mock_cassette('greeting', record='once')"),
+    ],
+)
+def test_a_marker_for_all_settings_is_answered_with_those_that_exist(
+    arguments: str, meant: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.llm_mock({arguments})\ndef test_it(): ...")
+    result = pytester.runpytest("-Wignore")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "Unknown marker llm_mock. Each setting has a marker of its own. Write "
+            f"@pytest.mark.{meant}  (*.py:2)"
+        ]
+    )
+
+
+@pytest.mark.parametrize("arguments", ["", "'gpt-4o'", "'on'", "strict='warn', model='gpt-4o'"])
+def test_a_marker_of_unclear_meaning_is_answered_with_all_markers(
+    arguments: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.llm_mock({arguments})\ndef test_it(): ...")
+    result = pytester.runpytest("-Wignore")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["Unknown marker llm_mock. No marker configures a reply: * Markers: llm_live, *"]
+    )
+    result.stdout.no_fnmatch_line("*of its own*")
