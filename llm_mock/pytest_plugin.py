@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
+from collections.abc import Generator
+from contextlib import ExitStack, suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
@@ -87,10 +88,25 @@ from llm_mock.plugin.summary import (
 )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, object, object]:
     """Start the run before conftests are imported, which may import models."""
     get_run(early_config)
+    result = yield
+    # Now, because conftests add options, too. A fault must not replace pytest's own error.
+    with suppress(Exception):
+        _explain_unknown_options(parser, args)
+    return result
+
+
+def _explain_unknown_options(parser: pytest.Parser, args: list[str]) -> None:
+    """Let the error of pytest about a misspelt option of this plugin name the right one."""
+    if any(arg.startswith(("--llm", "--record")) for arg in args):
+        from llm_mock.plugin.misspelt_options import explain_unknown_options
+
+        explain_unknown_options(parser, args)
 
 
 @pytest.hookimpl(tryfirst=True)

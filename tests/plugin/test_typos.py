@@ -1064,3 +1064,54 @@ def test_each_missing_key_has_the_key_that_is_near_it() -> None:
     assert list(find_violations({"type": "string"}, {"a": 1})) == [
         "the answer: {'a': 1} is not of type 'string'"
     ]
+
+
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("--llm-mock-repot=x.html", "'--llm-mock-repot'; did you mean '--llm-mock-report'?"),
+        ("--llm-mock-liv", "'--llm-mock-liv'; did you mean '--llm-mock-live'?"),
+        ("--llm-verbos", "'--llm-verbos'; did you mean '--llm-verbose'?"),
+        ("--record", "'--record'; did you mean '--llm-mock-record'?"),
+        (
+            "--llm-mock-strict=error",
+            "'--llm-mock-strict'; it is an ini key: write -o llm_mock_strict=…",
+        ),
+    ],
+)
+def test_a_typo_in_an_option_is(option: str, hint: str, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"*error: unrecognized arguments: {option}", f"  llm-mock: unknown option {hint}"]
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--llm-mock-zzzzzz",),
+        ("--recrod",),
+        ("--mock-live",),
+        ("--llm-mock-reprot-of-ours=1", "--foo"),
+        ("--llm-mock-live", "--foo"),
+        ("--foo", "--", "--llm-mock-liv"),
+    ],
+)
+def test_no_option_is_suggested_in_place_of(
+    arguments: tuple[str, ...], pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest(
+        "def pytest_addoption(parser): parser.addoption('--llm-mock-reprot-of-ours')"
+    )
+    result = pytester.runpytest(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*error: unrecognized arguments: *"])
+    result.stderr.no_fnmatch_line("*llm-mock: *")
+
+
+def test_options_of_a_conftest_are_used_without_a_hint(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--llm-mock-reprot')")
+    pytester.makepyfile("def test_it(request): assert request.config.option.llm_mock_reprot == '1'")
+    result = pytester.runpytest("--llm-mock-reprot=1")
+    result.assert_outcomes(passed=1)
