@@ -42,14 +42,27 @@ def _dump(value: Any) -> JSON:
 
 def _explain_not_json(value: object, error: Exception) -> str:
     """Return a message that names the first part without JSON form."""
-    for path, item in _iter_leaves(value, "reply", 0):
+    return find_invalid_part(value, "reply") or f"The structured reply has no JSON form: {error}."
+
+
+def find_invalid_part(value: object, name: str) -> str:
+    """Return a message about the first part of a value without JSON form; empty without one.
+
+    Args:
+        value: the value.
+        name: the name of the value in the message.
+    """
+    for path, item in _iter_leaves(value, name, 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
-            return (
-                f"{path} is not a JSON value: {described(item)}. A structured reply holds only "
-                "what a model can send: str, int, float, bool, None, and dicts and lists of these. "
-                "Convert it first."
+            # Imported late: few replies are wrong.
+            from llm_mock.core.reply_mistakes import explain_unawaited
+
+            advice = explain_unawaited(item) or (
+                "It must be what a model can send: str, int, float, bool, None, and dicts and "
+                "lists of these. Convert it first."
             )
-    return f"The structured reply has no JSON form: {error}."
+            return f"{path} is not a JSON value: {described(item)}. {advice}"
+    return ""
 
 
 def _iter_leaves(value: object, path: str, depth: int) -> Iterator[tuple[str, object]]:

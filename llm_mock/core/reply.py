@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -825,10 +826,13 @@ def _check_content(text: object, data: object, chunks: object) -> None:
     if has_text and not isinstance(text, str):
         advice = _explain_wrong_text(text)
         raise InvalidReply(f"This is not text: {described(text)}. {advice}")
+    if inspect.iscoroutine(data) or inspect.isfunction(data):
+        advice = _explain_wrong_text(data)
+        raise InvalidReply(f"This is not data: {described(data)}. {advice}")
 
 
 def _explain_wrong_text(value: object) -> str:
-    """Return what to write for the text of a reply that is not a str."""
+    """Return what to write for the text of a reply that is not a str, or for a function as data."""
     if isinstance(value, Reply):
         return "It is already a Reply: pass it without Reply()."
     if callable(value) and not isinstance(value, type):

@@ -47,6 +47,15 @@ def explain_called_function(value: object, place: str = "") -> str:
     return ""
 
 
+def explain_unawaited(value: object) -> str:
+    """Return what to write for a coroutine within a reply, which is closed; empty for others."""
+    if not inspect.iscoroutine(value):
+        return ""
+    value.close()
+    called = "" if value.__name__ == CODE_OF_MOCKS else f" of {value.__name__}()"
+    return f"Write await before the call{called}."
+
+
 def explain_wrong_result(value: object) -> str:
     """Return why a reply function returned something else, with a space; empty if unknown."""
     if value is None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from llm_mock.core.json_text import find_invalid_part
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import check_finite
 from llm_mock.support.text import described, shorten, shorten_name
@@ -169,7 +170,22 @@ def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
             raise _make_call_error(call)
         _check_call(call)
     # A copy, because a reply must not change with what was passed to it.
-    return copy.deepcopy(calls)
+    try:
+        return copy.deepcopy(calls)
+    except TypeError:
+        problem = _explain_uncopied(calls)
+        if not problem:
+            raise
+        raise InvalidReply(problem) from None
+
+
+def _explain_uncopied(calls: Iterable[ToolCallLike]) -> str:
+    """Return a message about an argument that is no value, such as a coroutine; empty without."""
+    for call in calls:
+        problem = find_invalid_part(call.arguments, "arguments")
+        if problem:
+            return f"The tool call {call.name!r} cannot be sent: {problem}"
+    return ""
 
 
 def _make_call_error(value: object) -> InvalidReply:

@@ -234,8 +234,15 @@ async def answer_later() -> str:
         lambda mock, coroutine: mock.set_error("m", coroutine),
         lambda mock, coroutine: Reply(coroutine),
         lambda mock, coroutine: Reply("Hi", error=coroutine, error_after=1),
+        lambda mock, coroutine: Reply(data=coroutine),
+        lambda mock, coroutine: Reply(data={"a": [coroutine]}),
+        lambda mock, coroutine: Reply(response_json=coroutine),
+        lambda mock, coroutine: Reply(tool_calls=ToolCall("a", {"b": [coroutine]})),
     ],
-    ids=["set", "add", "script", "set_error", "text", "error"],
+    ids=[
+        *("set", "add", "script", "set_error", "text", "error", "data", "part", "response_json"),
+        "arguments",
+    ],
 )
 def test_a_coroutine_in_the_place_of_its_function_is_closed(
     mock_llm_responses: LLMMock, configure: Any

@@ -498,6 +498,31 @@ TYPOS = {
     "Reply(answer_later())": (
         "*This is not text: *. Pass the function answer_later itself in place of Reply(…), *"
     ),
+    "Reply(data=answer_later())": (
+        "*InvalidReply: This is not data: an object of type coroutine. Pass the function "
+        "answer_later itself in place of Reply(…), without calling it: *"
+    ),
+    "Reply(data=answer_later)": (
+        "*This is not data: *. A function that returns the reply is passed without Reply()."
+    ),
+    "mock.set('m', {'a': answer_later()})": (
+        "*InvalidReply: reply[[]'a'] is not a JSON value: an object of type coroutine. Write await "
+        "before the call of answer_later()."
+    ),
+    "Reply(response_json=answer_later())": (
+        "*InvalidReply: reply is not a JSON value: *. Write await before the call of *()."
+    ),
+    "mock.set('m', ToolCall('read', {'path': answer_later()}))": (
+        "*InvalidReply: The tool call 'read' cannot be sent: arguments[[]'path'] is not a JSON "
+        "value: an object of type coroutine. Write await before the call of answer_later()."
+    ),
+    "mock.set('m', ToolCall('read', {'path': (each for each in 'ab')}))": (
+        "*arguments[[]'path'] is not a JSON value: an object of type generator. It must be what "
+        "a model can send: *"
+    ),
+    "mock.set('m', {'a': (each for each in 'ab')})": (
+        "*is not a JSON value: an object of type generator. It must be what a model can send: *"
+    ),
     "Reply(answer_later)": "*A function that returns the reply is passed without Reply().",
     "mock.set_error('m', answer_later())": (
         "*For a function that returns an exception, write set(model, function)."
