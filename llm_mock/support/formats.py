@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING
@@ -15,12 +16,20 @@ EXAMPLES = {
     "date-time": "2025-05-01T10:30:00Z",
     "duration": "PT1H30M",
     "email": "ada@example.com",
+    "hostname": "api.example.com",
     "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1",
     "time": "10:30:00Z",
     "uuid": "00000000-0000-4000-8000-000000000001",
 }
 """A text of each format that is checked. Other formats are ignored."""
+
+
+HOSTNAME = re.compile(
+    r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*\Z",
+    re.IGNORECASE | re.ASCII,
+)
+"""A name of RFC 1123: labels of at most 63 letters, digits and hyphens, none of them at an end."""
 
 
 @functools.cache
@@ -40,6 +49,7 @@ def get_format_checker() -> FormatChecker:
     }
     accepts: dict[str, Callable[[str], bool]] = {
         "email": lambda text: "@" in text,
+        "hostname": lambda text: HOSTNAME.match(text) is not None,
         "ipv4": lambda text: IPv4Address(text) is not None,
         "ipv6": lambda text: IPv6Address(text) is not None,
     }
