@@ -364,10 +364,12 @@ def _explain_missing_settings(error: BaseException) -> dict[str, str]:
     """Return what a library or a test lacks, by the title of the section; texts may be empty."""
     if not is_mocked():
         return {}
+    from llm_mock.plugin.event_loops import explain_running_loop
     from llm_mock.plugin.missing_keys import explain_missing_key, explain_missing_vocabulary
     from llm_mock.plugin.misspelt_names import explain_missing_fixture
 
     return {
+        "Event loop": explain_running_loop(error),
         KEYS: explain_missing_key(error),
         "tiktoken": explain_missing_vocabulary(error),
         "Fixtures": explain_missing_fixture(error),
