@@ -249,3 +249,31 @@ def test_an_expected_schema_reaches_another_process() -> None:
     expected = pickle.loads(pickle.dumps(expect_schema(Rejected)))
     assert expected == "Rejected"
     assert is_same_schema(expected, "{…}", REJECTED)
+
+
+class Recipe(BaseModel):
+    name: str
+
+
+class Placeholder(BaseModel):
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("response_schema", "name"),
+    [
+        (list[Recipe], "list[Recipe]"),
+        (list[str], '{"items": {"type": "string"}, "type": "array"}'),
+        (Recipe, "Recipe"),
+        (Placeholder, "Placeholder"),
+    ],
+)
+def test_a_list_of_google_s_sdk_is_named_by_its_items(
+    response_schema: Any, name: str, mock_llm_responses: LLMMock
+) -> None:
+    genai = pytest.importorskip("google.genai")
+    mock_llm_responses.set("*", Reply("no JSON", invalid=True))
+    client = genai.Client(api_key="x")
+    config = {"response_mime_type": "application/json", "response_schema": response_schema}
+    client.models.generate_content(model="gemini-2.5-flash", contents="Hi", config=config)
+    assert mock_llm_responses.calls[0]["kwargs"]["schema"] == name

@@ -67,6 +67,8 @@ PARSED_FIELDS = (
     "responseJsonSchema",
 )
 """The fields of a request and of its configuration that are not options."""
+PLACEHOLDER = "Placeholder"
+"""The title that Google's SDK gives to the schema of a type such as `list[Recipe]`."""
 NESTED_SCHEMAS = ("items", "anyOf", "prefixItems", "additionalProperties")
 """The fields of a schema that hold schemas."""
 GEMINI_SCHEMA_FIELDS = ("type", "nullable", "propertyOrdering", "format", "example")
@@ -112,7 +114,7 @@ class Gemini:
             api="generate_content",
             system=join_text(_parse_content(body.get("systemInstruction"))),
             tools=_parse_tools(body),
-            schema=add_schema_title(schema, None),
+            schema=_replace_placeholder(add_schema_title(schema, None)),
             options=extract_options({**body, **config}, *PARSED_FIELDS),
             stream=method == "streamGenerateContent",
             tool_choice=_parse_tool_choice(body.get("toolConfig")),
@@ -185,6 +187,19 @@ def _convert_name(name: str) -> str:
     if not head:
         return name
     return head + "".join(part.title() for part in others)
+
+
+def _replace_placeholder(schema: JSONObject | None) -> JSONObject | None:
+    """Return a schema without the title that Google's SDK gives to types that are no class.
+
+    The title of `list[Recipe]` becomes the name of the type, if the schema of its items has one.
+    """
+    if schema is None or schema.get("title") != PLACEHOLDER or "properties" in schema:
+        return schema
+    unnamed = {name: value for name, value in schema.items() if name != "title"}
+    items = schema.get("items")
+    item_title = items.get("title") if isinstance(items, dict) else None
+    return {"title": f"list[{item_title}]", **unnamed} if item_title else unnamed
 
 
 def convert_to_json_schema(schema: object) -> Any:
