@@ -91,7 +91,7 @@ class HandPatches:
     def note_monkeypatch(
         self, monkeypatch: object, test: Callable[..., object] | None = None
     ) -> None:
-        """Note the patches that a failed test made by its fixture `monkeypatch`.
+        """Note the patches that a test made by its fixture `monkeypatch`.
 
         Args:
             monkeypatch: the fixture.
@@ -111,7 +111,10 @@ class HandPatches:
             if isinstance(target, type):
                 # Nor for a method that a class inherits.
                 inherited = getattr(super(target, target), attribute, original)
-            replacement = getattr(target, attribute, None)
+            try:
+                replacement = getattr(target, attribute, None)
+            except Exception:  # a property of the project
+                continue
             self._note(target, attribute, inherited, replacement, find_line)
 
     def _note(
@@ -152,7 +155,7 @@ class HandPatches:
         # Where a model was called, the patch may not be what left the replies unused.
         if mock is not None and mock.calls:
             noted = {name: noted[name] for name in noted if name not in self._of_sdks}
-        unused = _find_unused_replies() if noted else []
+        unused = find_unused_replies_of_test() if noted else []
         if not unused:
             return None
         replies = "\n".join(f"  - {reply.text()}" for reply in unused)
@@ -161,7 +164,7 @@ class HandPatches:
 
     def note(self) -> str:
         """Return a note for a failed test, whose unused replies are listed elsewhere."""
-        if not self.names or not _find_unused_replies():
+        if not self.names or not find_unused_replies_of_test():
             return ""
         return f"{_describe_patches(self.names)}. {ADVICE}"
 
@@ -171,7 +174,7 @@ class HandPatches:
         from llm_mock.plugin.other_mocks import explain_other_mocks, find_other_mocks
 
         packages = find_other_mocks(error, self._replacing_packages)
-        return explain_other_mocks(packages) if packages and _find_unused_replies() else ""
+        return explain_other_mocks(packages) if packages and find_unused_replies_of_test() else ""
 
 
 def _describe_patches(noted: Mapping[str, str]) -> str:
@@ -221,7 +224,8 @@ def _get_package(replacement: object) -> str:
     return str(module).partition(".")[0]
 
 
-def _find_unused_replies() -> list[StandingReply]:
+def find_unused_replies_of_test() -> list[StandingReply]:
+    """Return the replies of the current mock that answered no call; none without a mock."""
     mock: Any = current_mock_if_created()
     if mock is None:
         return []

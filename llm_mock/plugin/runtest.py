@@ -14,7 +14,11 @@ from llm_mock.core.context import current_mock_if_created, is_mocked
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin import IS_OURS, WRONG_MARKERS
 from llm_mock.plugin.guard import guard, reporting_hook
-from llm_mock.plugin.hand_patches import HandPatches, LegacyMockDetector
+from llm_mock.plugin.hand_patches import (
+    HandPatches,
+    LegacyMockDetector,
+    find_unused_replies_of_test,
+)
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -113,7 +117,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if mock is not None:
             _check_mock(item, mock)
         # Last: the calls of a patch never reach the mock, so all other checks are passed.
-        if current.patches.names:
+        if current.patches.names or "monkeypatch" in getattr(item, "funcargs", ()):
             _warn_of_patches(item, current.patches)
         passed = True
     except Exception as error:
@@ -229,9 +233,20 @@ def _locate_call(error: Exception, item: pytest.Item, message: str) -> str:
 
 
 def _warn_of_patches(item: pytest.Item, patches: HandPatches) -> None:
+    _note_monkeypatch(item, patches)
     warning = patches.warning()
     if warning:
         _warn(item, warning)
+
+
+# It reads private names of pytest, and objects of the project.
+@guard
+def _note_monkeypatch(item: pytest.Item, patches: HandPatches) -> None:
+    """Note the patches that a passed test made by its fixture `monkeypatch`."""
+    # It reads the file of the test: only for a warning.
+    if find_unused_replies_of_test():
+        fixture = getattr(item, "funcargs", {}).get("monkeypatch")
+        patches.note_monkeypatch(fixture, getattr(item, "function", None))
 
 
 def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:

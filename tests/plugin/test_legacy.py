@@ -293,6 +293,115 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
     assert shown.count("This test patches") == 7
 
 
+PASSING_MONKEYPATCHES = """
+import app
+import llm
+import openai
+import pytest
+
+class FakeModel:
+    def prompt(self, text):
+        return "old"
+
+@pytest.fixture
+def fake_client(monkeypatch):
+    monkeypatch.setattr("app.OpenAI", lambda **options: None)
+
+def test_function(mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    monkeypatch.setattr(llm, "get_model", lambda name: FakeModel())
+    assert llm.get_model("gpt-4o").prompt("Hi") == "old"
+
+def test_method(mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    monkeypatch.setattr(
+        "openai.resources.chat.completions.Completions.create", lambda self, **sent: "old"
+    )
+    assert app.ask() == "old"
+
+def test_in_fixture(fake_client, mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "new")
+    assert app.OpenAI() is None
+
+def test_with_a_call(mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    mock_llm_responses.set("gpt-4o-mini", "new")
+    monkeypatch.setattr(openai, "AzureOpenAI", lambda **options: None)
+    app.ask()
+
+def test_with_its_reply_used(mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    monkeypatch.setattr(llm, "get_async_model", lambda name: FakeModel())
+    app.ask()
+
+def test_without_replies(mock_llm_responses, monkeypatch):
+    monkeypatch.setattr(llm, "get_model", lambda name: FakeModel())
+
+def test_of_something_else(mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    monkeypatch.setattr("app.name", "gpt-4o")
+    monkeypatch.setattr(openai, "api_key", "sk-test")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+def test_undone(mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    with monkeypatch.context() as patches:
+        patches.setattr(llm, "get_model", lambda name: FakeModel())
+"""
+
+
+def test_a_passing_test_is_warned_of_its_monkeypatch_as_of_other_patches(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        app=(
+            "from openai import OpenAI\n\nname = 'gpt-4o'\n\n"
+            "def ask():\n    message = {'role': 'user', 'content': 'Hi'}\n"
+            "    create = OpenAI(max_retries=0).chat.completions.create\n"
+            "    return create(model=name, messages=[message])"
+        ),
+        test_it=PASSING_MONKEYPATCHES,
+    )
+    result = pytester.runpytest("-p", "no:randomly", "-Wdefault")
+    result.assert_outcomes(passed=8, warnings=3)
+    named = [line.strip() for line in result.outlines if "by hand" in line]
+    assert [line.partition("LegacyMockWarning: ")[2] for line in named] == [
+        f"This test patches {name} by hand (function, test_it.py:{line}), and configures replies "
+        "that were not used:"
+        for name, line in [("llm.get_model", 16), ("Completions.create", 21), ("app.OpenAI", 12)]
+    ]
+    result = pytester.runpytest("-p", "no:randomly", "-Werror::llm_mock.LegacyMockWarning")
+    result.assert_outcomes(passed=5, failed=3)
+    # The section of calls does not repeat the failure.
+    assert result.stdout.str().count("by hand (function") == 3
+
+
+def test_a_property_that_raises_does_not_fail_a_test_that_patches(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        class Target:
+            patched = False
+
+            @property
+            def name(self):
+                if self.patched:
+                    raise ValueError("gone")
+                return "name"
+
+            @name.setter
+            def name(self, value):
+                self.patched = True
+
+        def test_it(mock_llm_responses, monkeypatch):
+            mock_llm_responses.set("gpt-4o", "new")
+            monkeypatch.setattr(Target(), "name", "new")
+        """
+    )
+    pytester.runpytest("-Wdefault").assert_outcomes(passed=1, warnings=0)
+
+
 MONKEYPATCHES = """
 import openai
 import pytest
