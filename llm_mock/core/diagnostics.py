@@ -16,6 +16,7 @@ from llm_mock.support.text import (
     find_nearest,
     format_count,
     format_error,
+    is_one_letter_off,
     shorten,
     shorten_name,
 )
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.configurator import ResponseConfigurator
     from llm_mock.core.history import History
+    from llm_mock.core.protocols import NameResolver
     from llm_mock.core.script import QueuedReply, StandingReply
     from llm_mock.core.settings import Settings
     from llm_mock.support.json_types import JSONObject
@@ -37,6 +39,7 @@ class ExplainedMock(Protocol):
 
     configurator: ResponseConfigurator
     history: History
+    names: NameResolver
     settings: Settings
 
     @property
@@ -114,6 +117,30 @@ def _explain_misspelt_model(nearest: Sequence[StandingReply], call: Call) -> lis
             origin = format_origin(reply.place)
             return [f"If the model of the reply is misspelt, write {model!r}{origin}."]
     return []
+
+
+def find_misspelt_model(
+    mock: ExplainedMock, calls: Sequence[Call]
+) -> tuple[StandingReply, str] | None:
+    """Return an unused reply that only a misspelt model kept from a call, and the called model.
+
+    Args:
+        mock: the mock.
+        calls: its calls. One of them got the default reply.
+    """
+    called = {call["model_id"] for call in calls}
+    for reply in find_unused_replies(mock, calls):
+        if reply.model in called:
+            continue
+        for call in calls:
+            model = call["model_id"]
+            if call["configured"] or not is_one_letter_off(reply.model, model):
+                continue
+            # A model that a library knows may be another one, such as gpt-4 beside gpt-4o.
+            is_known = mock.names.provider_class(reply.model) is not None
+            if not is_known and len(_find_misses(reply, call)) == 1:
+                return reply, model
+    return None
 
 
 def _explain_swapped_arguments(replies: Sequence[StandingReply], call: Call) -> list[str]:

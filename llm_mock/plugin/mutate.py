@@ -453,7 +453,7 @@ class MockResults:
     def _get_sums(self) -> list[JSON]:
         history = self._mock.history
         totals = [history.totals, history.answered_by_default, history.late_calls]
-        return [*totals, self._mock.not_mocked]
+        return [*totals, history.misspelt_models, self._mock.not_mocked]
 
     def restore(self) -> None:
         """Remove what was noted since."""

@@ -146,7 +146,9 @@ def _check_mock(item: pytest.Item, mock: Mock) -> None:
     misbehaviour = mock.misbehaviour
     if misbehaviour is not None and not misbehaviour.calls:
         pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
-    if not mock.calls:
+    if mock.calls:
+        _note_misspelt_model(mock)
+    else:
         _warn_of_unawaited(item, mock)
 
 
@@ -247,6 +249,26 @@ def _note_monkeypatch(item: pytest.Item, patches: HandPatches) -> None:
     if find_unused_replies_of_test():
         fixture = getattr(item, "funcargs", {}).get("monkeypatch")
         patches.note_monkeypatch(fixture, getattr(item, "function", None))
+
+
+@guard
+def _note_misspelt_model(mock: Mock) -> None:
+    """Note for the summary that a passed test misspelt the model of a reply."""
+    calls = mock.calls
+    if mock.parent is None or mock.settings.strict == "off":
+        return
+    if all(call["configured"] for call in calls):
+        return
+    # Imported here: most calls have a configured reply.
+    from llm_mock.core.diagnostics import find_misspelt_model
+    from llm_mock.core.history import MisspeltModel
+    from llm_mock.core.source_location import format_location
+
+    found = find_misspelt_model(mock, calls)
+    if found is not None:
+        reply, called = found
+        misspelt = MisspeltModel(reply.model, called, format_location(reply.place))
+        mock.parent.history.misspelt_models[mock.history.test or ""] = misspelt
 
 
 def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:

@@ -26,6 +26,7 @@ from llm_mock.plugin.run import RUN
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
+    from llm_mock.core.history import History
     from llm_mock.support.json_types import JSONObject
 
 RUN_BUDGET = "llm_mock_run_budget"
@@ -114,6 +115,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     }
     if mock is not None:
         results["totals"] = [mock.history.totals, mock.history.answered_by_default]
+        results["misspelt_models"] = mock.history.misspelt_models
         results["not_mocked"] = mock.not_mocked
         if mock.history.late_calls:
             from llm_mock.plugin.late_calls import serialize_late_calls
@@ -146,6 +148,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 def _add_worker_calls(mock: LLMMock, results: Mapping[str, Any]) -> None:
     """Add the numbers of calls in a worker to the mock of the controller."""
+    from llm_mock.core.history import MisspeltModel
     from llm_mock.core.records import add_totals
 
     history = mock.history
@@ -153,6 +156,8 @@ def _add_worker_calls(mock: LLMMock, results: Mapping[str, Any]) -> None:
     add_totals(history.totals, totals)
     for test, count in answered_by_default.items():
         history.answered_by_default[test] = history.answered_by_default.get(test, 0) + count
+    for test, row in results["misspelt_models"].items():
+        history.misspelt_models[test] = MisspeltModel(*row)
     if "late_calls" in results:
         from llm_mock.plugin.late_calls import read_late_calls
 
@@ -308,7 +313,8 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     if mock.history.totals:
         terminalreporter.write_line(_format_totals(mock.history.totals, costs))
     if answered_by_default:
-        replies = _format_default_replies(answered_by_default, has_quoted_ini(config))
+        notes = _describe_misspelt_models(mock.history)
+        replies = _format_default_replies(answered_by_default, notes, has_quoted_ini(config))
         terminalreporter.write_line(replies)
 
 
@@ -339,20 +345,40 @@ def _format_totals(
     return "\n".join(format_columns(rows, leading=1))
 
 
-def _format_default_replies(tests: Mapping[str, int], is_quoted: bool) -> str:
+def _describe_misspelt_models(history: History) -> dict[str, str]:
+    """Return a line for each test that misspelt the model of a reply, by its node id."""
+    from llm_mock.support.text import shorten_name
+
+    lines = {}
+    for test, misspelt in history.misspelt_models.items():
+        # A model that another test calls is a real one.
+        if misspelt.configured not in history.totals:
+            lines[test] = (
+                f"    not used: the reply for {shorten_name(misspelt.configured)!r} "
+                f"({misspelt.place}). If its model is misspelt, write {misspelt.called!r}."
+            )
+    return lines
+
+
+def _format_default_replies(
+    tests: Mapping[str, int], notes: Mapping[str, str], is_quoted: bool
+) -> str:
     """Return the tests with calls that got the default reply, those with the most calls first.
 
     Args:
         tests: the number of these calls of each test.
+        notes: a line about the likely mistake of some tests, which are listed first.
         is_quoted: whether the configuration file has texts in quotes.
     """
     from llm_mock.core.settings import format_ini
     from llm_mock.support.text import format_count, shorten_name
 
-    ordered = sorted(tests, key=lambda test: (-tests[test], test))
+    ordered = sorted(tests, key=lambda test: (test not in notes, -tests[test], test))
     lines = ["Answered by default, because no reply was configured for the call:"]
     for test in ordered[:SHOWN_TESTS]:
         lines.append(f"  {shorten_name(test)}  ({format_count(tests[test], 'call')})")
+        if test in notes:
+            lines.append(notes[test])
     if len(ordered) > SHOWN_TESTS:
         lines.append(f"  … {format_count(len(ordered) - SHOWN_TESTS, 'more test')}")
     level = format_ini("llm_mock_strict", "error", is_quoted)

@@ -29,6 +29,8 @@ COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
 """The limits of the search for the nearest name, as comparing two names takes long."""
 CERTAIN = 0.8
 """The similarity of a name that is surely a misspelt one, and not just an unknown one."""
+VERSION = re.compile(r"\d+|(?<![a-z])[a-z](?![a-z])")
+"""The numbers and single letters by which similar names of models differ."""
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
@@ -341,6 +343,27 @@ def describe_respelt(name: str, called: Sequence[str]) -> str:
         if _get_letters(other) in spellings:
             return f"There is no call of {name!r}, but of {other!r}: write {other!r}."
     return ""
+
+
+def is_one_letter_off(name: str, other: str) -> bool:
+    """Return whether a name has one letter too few, too many, wrong or moved, or another case.
+
+    Example:
+        `gpt-4o-mni` and `gpt-4o-mnii` for `gpt-4o-mini`, but not `o1-mini` for `o3-mini` or
+        `command-a` for `command-r`: digits and single letters make another version.
+    """
+    if name == other or max(len(name), len(other)) > COMPARED_CHARACTERS:
+        return False
+    if VERSION.findall(name.lower()) != VERSION.findall(other.lower()):
+        return False
+    if differs_in_case(name, other):
+        return True
+    return not _remove_one_letter(name).isdisjoint(_remove_one_letter(other))
+
+
+def _remove_one_letter(name: str) -> set[str]:
+    """Return a name, and all that remains of it without one letter."""
+    return {name, *(name[:index] + name[index + 1 :] for index in range(len(name)))}
 
 
 def find_with_other_prefix(name: str, called: Iterable[str]) -> str | None:

@@ -136,6 +136,94 @@ def test_of_many_tests_with_unconfigured_calls_those_with_the_most_are_named(
     result.stdout.fnmatch_lines(lines, consecutive=True)
 
 
+MISSPELT_MODELS = """
+    import llm
+    import openai
+    import pytest
+
+    def ask(model="gpt-4o-mini"):
+        return llm.get_model(model).prompt("Hello").text()
+
+    def test_misspelt(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mni", "Hi")
+        ask()
+
+    @pytest.mark.llm_mock_strict("warn")
+    def test_misspelt_in_http(mock_llm_responses):
+        mock_llm_responses.set("claude-sonet-4", "Hi")
+        openai.OpenAI().responses.create(model="claude-sonnet-4", input="Hello")
+
+    def test_another_known_model(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", "Hi")
+        ask()
+        mock_llm_responses.set("gpt-4.1-mini", "Hi")
+        ask("gpt-4.1-mini-1")
+
+    def test_model_that_a_plugin_registers(mock_llm_responses):
+        mock_llm_responses.set("gpt-4-turbo", "Hi")
+        ask("gpt-4-trbo")
+
+    def test_real_model_of_another_test(mock_llm_responses):
+        mock_llm_responses.set("our-planer", "Hi")
+        ask("our-planner")
+
+    def test_that_calls_it(mock_llm_responses):
+        mock_llm_responses.set("our-planer", "Hi")
+        ask("our-planer")
+
+    def test_that_calls_both(mock_llm_responses):
+        mock_llm_responses.set("our-writer", "Hi", prompt="Bye")
+        ask("our-writer")
+        ask("our-wrter")
+
+    def test_another_condition(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mni", "Hi", prompt="Bye")
+        ask()
+
+    def test_with_its_reply_used(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-m*", "Hi")
+        mock_llm_responses.set("gpt-4o-mni", "Hi")
+        ask()
+
+    def test_far_off(mock_llm_responses):
+        mock_llm_responses.set("gemini-2.5-pro", "Hi")
+        ask()
+
+    @pytest.mark.llm_mock_strict("off")
+    def test_lenient(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mni", "Hi")
+        ask()
+
+    def test_that_fails(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mni", "Hi")
+        assert ask() == "Hi"
+    """
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_passed_test_that_misspells_the_model_of_a_reply_is_told_the_called_one(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(test_it=MISSPELT_MODELS)
+    result = pytester.runpytest(*workers)
+    result.assert_outcomes(passed=11, failed=1)
+    lines = [
+        "Answered by default, *",
+        "  test_it.py::test_misspelt  (1 call)",
+        (
+            "    not used: the reply for 'gpt-4o-mni' (test_it.py:9). If its model is misspelt, "
+            "write 'gpt-4o-mini'."
+        ),
+        "  test_it.py::test_misspelt_in_http  (1 call)",
+        (
+            "    not used: the reply for 'claude-sonet-4' (test_it.py:14). If its model is "
+            "misspelt, write 'claude-sonnet-4'."
+        ),
+    ]
+    result.stdout.fnmatch_lines(lines, consecutive=True)
+    assert result.stdout.str().count("is misspelt, write") == 2
+
+
 @pytest.mark.parametrize("arguments", [("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")])
 def test_all_workers_together_have_one_summary(
     pytester: pytest.Pytester, arguments: tuple[str, ...]

@@ -50,6 +50,33 @@ def test_a_value_is_cut_after_120_characters() -> None:
     assert text.shorten_name("a" * 121) == f"{'a' * 119}…"
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "is_off"),
+    [
+        ("gpt-4o-mni", "gpt-4o-mini", True),
+        ("gpt-4o-minii", "gpt-4o-mini", True),
+        ("gpt-4o-mimi", "gpt-4o-mini", True),
+        ("gpt-4o-mnii", "gpt-4o-mini", True),
+        ("gpt4o-mini", "gpt-4o-mini", True),
+        ("GPT-4o-Mini", "gpt-4o-mini", True),
+        ("gpt-4o-mini", "gpt-4o-mini", False),
+        ("gpt-4o-mn", "gpt-4o-mini", False),
+        ("gpt-4", "gpt-4o", False),
+        ("gpt-4o", "gpt-4o-mini", False),
+        ("o1-mini", "o3-mini", False),
+        ("gpt-4o-2024-08-06", "gpt-4o-2024-05-13", False),
+        ("command-a", "command-r", False),
+        ("model-a", "model-b", False),
+        ("mistral-small-latest", "mistral-large-latest", False),
+        ("x" * 201, "x" * 200, False),
+        ("x" * 199, "x" * 200, True),
+    ],
+)
+def test_a_name_may_be_one_letter_off(name: str, other: str, is_off: bool) -> None:
+    assert text.is_one_letter_off(name, other) is is_off
+    assert text.is_one_letter_off(other, name) is is_off
+
+
 def test_an_object_is_shown_without_its_address() -> None:
     assert text.shorten(Reply()) == "<tests.support.test_text.Reply object>"
 
