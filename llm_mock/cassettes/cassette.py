@@ -15,6 +15,7 @@ from llm_mock.cassettes.prompt_json import encode_attachments
 from llm_mock.cassettes.recording import AsUser, Recording, format_call
 from llm_mock.cassettes.redaction import redact_response
 from llm_mock.cassettes.replay import RecordedReply
+from llm_mock.core.diagnostics import explain_near_reply
 from llm_mock.errors import CassetteMiss, LLMMockError
 from llm_mock.support.redaction import KNOWN, Redactor
 from llm_mock.support.text import format_path, shorten_name
@@ -167,7 +168,10 @@ class Cassette:
                     return self._start_recording(mock, record, request, cleaned)
             if position is None:
                 content = self._content if self._exists else None
-                raise CassetteMiss(explain_miss(self.path, cleaned, content, self.config))
+                message = explain_miss(self.path, cleaned, content, self.config)
+                # Without a file, a configured reply may be the one that was meant.
+                hint = "" if self._exists else explain_near_reply(mock, record)
+                raise CassetteMiss("\n".join(filter(None, [message, hint])))
             call = self._content.calls[position]
             if self.on_replay is not None:
                 self.on_replay(call, request)

@@ -119,6 +119,27 @@ def _explain_misspelt_model(nearest: Sequence[StandingReply], call: Call) -> lis
     return []
 
 
+def explain_near_reply(mock: ExplainedMock, call: Call) -> str:
+    """Return lines about the unused reply that one condition kept from a call; empty without one.
+
+    Args:
+        mock: the mock, whose parents have no replies for this test.
+        call: the call.
+    """
+    near = []
+    for reply in find_unused_replies(mock, mock.history.calls):
+        model = call["model_id"]
+        is_near = find_nearest(reply.model, [model], CERTAIN) is not None
+        # A reply for another model may well be meant for another call.
+        if (is_near or matches_name(reply.model, model)) and len(_find_misses(reply, call)) == 1:
+            near.append(reply)
+    if not near:
+        return ""
+    nearest = min(near, key=lambda reply: _measure_distance(mock, reply, call))
+    miss = _find_misses(nearest, call)[0]
+    return f"Or correct this reply:\n  - {nearest.text()}\n    the nearest miss: {miss}"
+
+
 def find_misspelt_model(
     mock: ExplainedMock, calls: Sequence[Call]
 ) -> tuple[StandingReply, str] | None:

@@ -194,6 +194,64 @@ def test_a_miss_says_what_to_do(
     result.stdout.fnmatch_lines([f"*{message}", "*--llm-mock-record *"])
 
 
+NEAR_REPLIES = """
+    import llm
+    import pytest
+
+    pytestmark = pytest.mark.llm_mock_cassette
+
+    def ask(text="Hi"):
+        llm.get_model("gpt-4o-mini").prompt(text).text()
+
+    def test_model(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mni", "Hello")
+        ask()
+
+    def test_prompt(mock_llm_responses):
+        mock_llm_responses.set("claude", "Hello", prompt="Bye")
+        mock_llm_responses.set("gpt-4o-mini", "Hello", prompt="Bye")
+        ask()
+
+    def test_of_another_model(mock_llm_responses):
+        mock_llm_responses.set("claude-sonnet-4", "Hello")
+        ask()
+
+    def test_two_conditions(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mni", "Hello", prompt="Bye")
+        ask()
+
+    def test_used_by_another_call(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mini", "Hello", prompt="Bye")
+        ask("Bye")
+        ask()
+
+    def test_without_replies():
+        ask()
+    """
+
+
+def test_a_missing_cassette_is_named_beside_the_reply_that_nearly_matches(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_it=NEAR_REPLIES)
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(failed=6)
+    result.stdout.fnmatch_lines(
+        [
+            "*There is no cassette cassettes/test_it/test_model.llm.yaml for this call:",
+            "*Record it, with the real model and your key: pytest test_it.py::test_model *",
+            "E * Or correct this reply:",
+            "E * - gpt-4o-mni  → 'Hello'  (test_it.py:10)",
+            "E * the nearest miss: the model is gpt-4o-mini, not gpt-4o-mni",
+            "*There is no cassette cassettes/test_it/test_prompt.llm.yaml for this call:",
+            "E * Or correct this reply:",
+            "E * - gpt-4o-mini  prompt contains 'Bye'  → 'Hello'  (test_it.py:15)",
+            "E * the nearest miss: *",
+        ]
+    )
+    assert result.stdout.str().count("Or correct this reply") == 2
+
+
 @pytest.mark.parametrize(("level", "outcome"), [("", "passed"), ("error", "failed")])
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_recordings_that_nobody_used_are_reported_or_fail(
