@@ -394,6 +394,9 @@ def _add_sections(
         is_of_run = mock is current.run.created_mock
         section = CallSection(item, call, mock, calls, current.patches, current.handled, is_of_run)
         sections["LLM calls"] = section.format()
+        from llm_mock.plugin.recorded_warnings import drop_shown_warnings
+
+        drop_shown_warnings(sections["LLM calls"], item.config)
     report.sections += [(title, text) for title, text in sections.items() if text]
 
 

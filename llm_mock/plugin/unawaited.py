@@ -7,7 +7,6 @@ import inspect
 import linecache
 import re
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from types import CodeType, CoroutineType, FrameType
 
@@ -17,6 +16,7 @@ from llm_mock.core.diagnostics import ExplainedMock, find_unused_replies
 from llm_mock.core.source_location import SourceLocation, format_origin
 from llm_mock.plugin.failures import list_frames
 from llm_mock.plugin.mock_messages import is_of_project
+from llm_mock.plugin.recorded_warnings import get_recorded_warnings
 from llm_mock.support.exceptions import get_exception_text
 
 NEVER_AWAITED = re.compile(r"coroutine '(.+)' was never awaited")
@@ -119,11 +119,7 @@ def _find_call(item: pytest.Item, method: str) -> SourceLocation | None:
 
 def _find_dropped() -> Iterator[tuple[str, SourceLocation]]:
     """Yield the name and the line of each coroutine that Python warned of during this test."""
-    # A private name of Python's: the method of the list in which pytest collects the warnings of a
-    # test until it ends. Without it, as under `-p no:warnings`, they are not named.
-    show = getattr(warnings, "_showwarnmsg_impl", None)
-    log = getattr(show, "__self__", ())
-    for warning in log:
+    for warning in get_recorded_warnings():
         match = NEVER_AWAITED.match(str(warning.message))
         # Those of an earlier test were named there, and are dropped with its frames.
         if match is not None and _held.pop(id(warning.source), "") != match[1]:

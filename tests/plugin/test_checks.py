@@ -520,6 +520,62 @@ def test_a_warning_of_a_call_over_http_has_the_line_of_the_test(pytester: pytest
     result.stdout.fnmatch_lines(["*test_a_warning*.py:8: SchemaViolationWarning: The reply *"])
 
 
+WARNED_REPLIES = """
+    import llm
+    import warnings
+
+    SCHEMA = {"title": "Person", "type": "object", "required": ["name"]}
+
+    def test_schema_fails(mock_llm_responses):
+        mock_llm_responses.set("m", {"age": 1})
+        assert llm.get_model("m").prompt("Hi", schema=SCHEMA).text() == "Ada"
+
+    def test_list_fails(mock_llm_responses):
+        mock_llm_responses.set("m", ["one", "two"])
+        warnings.warn("a warning of the project")
+        assert llm.get_model("m").prompt("Hi").text() == "one"
+
+    def test_schema_passes(mock_llm_responses):
+        mock_llm_responses.set("m", {"weight": 1})
+        llm.get_model("m").prompt("Hi", schema=SCHEMA).text()
+
+    def test_list_passes(mock_llm_responses):
+        mock_llm_responses.set("m", ["three", "four"])
+        llm.get_model("m").prompt("Hi").text()
+    """
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_a_failed_test_shows_a_mistake_in_its_section_and_not_as_a_warning_too(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(test_it=WARNED_REPLIES)
+    result = pytester.runpytest("-p", "no:randomly", "-Wdefault", *workers)
+    # Those of the passed tests, and the project's own.
+    result.assert_outcomes(passed=2, failed=2, warnings=3)
+    shown = result.stdout.str()
+    assert shown.count("(test_it.py:7) violates the schema Person") == 1
+    assert shown.count("violates the schema Person of the call") == 2
+    assert shown.count("This list of texts is structured data") == 2
+    result.stdout.fnmatch_lines(
+        [
+            "*warnings summary*",
+            "*UserWarning: a warning of the project",
+            "*test_it.py:17: SchemaViolationWarning: *",
+            "*test_it.py:20: ListReplyWarning: *",
+        ]
+    )
+
+
+@pytest.mark.parametrize("option", ["--tb=no", "--tb=line", "--show-capture=no"])
+def test_a_warning_stays_where_the_section_is_not_shown(
+    pytester: pytest.Pytester, option: str
+) -> None:
+    pytester.makepyfile(test_it=WARNED_REPLIES)
+    result = pytester.runpytest("-Wdefault", option)
+    result.assert_outcomes(passed=2, failed=2, warnings=5)
+
+
 def test_a_failing_test_shows_each_broken_schema_once(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from llm_mock.plugin.hand_patches import HandPatches
+from llm_mock.plugin.recorded_warnings import get_recorded_warnings
 from llm_mock.plugin.yaml_fixtures import make_request
 
 
@@ -36,3 +39,8 @@ def test_a_test_without_its_fixtures_by_name_has_no_note_of_them(
         _fixtureinfo = None
 
     assert _hidden_fixtures(Item()) == ""  # type: ignore[arg-type]
+
+
+def test_without_the_list_of_warnings_none_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warnings, "_showwarnmsg_impl", print)
+    assert get_recorded_warnings() == []
