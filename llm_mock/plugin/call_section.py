@@ -158,10 +158,14 @@ class CallSection:
         from llm_mock.plugin.kept_results import explain_kept_results
         from llm_mock.plugin.other_mocks import explain_test_model
         from llm_mock.plugin.own_environments import explain_own_environments
+        from llm_mock.plugin.unread_generators import explain_unread_generators
 
-        kept = "" if self._calls else explain_kept_results(self._item)
+        uncalled = []
+        if not self._calls:
+            uncalled.append(explain_kept_results(self._item))
+            uncalled.append(explain_unread_generators(self._error, self._item))
         places = self._mock.own_environments
-        return [explain_test_model(self._item), kept, explain_own_environments(places)]
+        return [explain_test_model(self._item), *uncalled, explain_own_environments(places)]
 
     def _describe_patches(self) -> str:
         # Where warnings are errors, the test may have failed with this one.
