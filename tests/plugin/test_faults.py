@@ -75,7 +75,7 @@ TESTS = """
         raise ValueError("of a fixture")
 
     @pytest.mark.parametrize("number", [1, 2])
-    def test_passes(number):
+    def test_passes(number, monkeypatch):
         assert llm.get_model("m").prompt("Hello").text()
 
     def test_fails():
