@@ -39,15 +39,6 @@ class LateCall(NamedTuple):
     """The node id of the test that was running meanwhile; empty for none."""
 
 
-class MisspeltModel(NamedTuple):
-    """The name of a model for which a test configured a reply, near to that of a called model."""
-
-    configured: str
-    called: str
-    place: str
-    """The file and line of the reply."""
-
-
 class ModelState:
     """The state of one model id, shared by all model objects of that id."""
 
@@ -86,9 +77,6 @@ class History:
         self.answered_by_default: dict[str, int] = {}
         """The number of calls answered by default of each ended test, by its node id; only in the
         mock of the whole run."""
-        self.misspelt_models: dict[str, MisspeltModel] = {}
-        """A misspelt model of each passed test that has one, by its node id; only in the mock of
-        the whole run."""
         self.generated_embeddings = 0
         """The number of batches that were embedded with vectors that no test configured."""
         self.late_calls: Counter[LateCall] = Counter()

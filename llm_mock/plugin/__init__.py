@@ -5,7 +5,7 @@ The names here are the keys under which its modules share values in the stashes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import pytest
 
@@ -32,6 +32,15 @@ class CallVerification(TypedDict):
     """Each a severity and a text."""
 
 
+class MisspeltModel(NamedTuple):
+    """The name of a model for which a test configured a reply, near to that of a called model."""
+
+    configured: str
+    called: str
+    place: str
+    """The file and line of the reply."""
+
+
 WRONG_MARKERS = pytest.StashKey[dict[str, str]]()
 """In the configuration: the message for each test that must fail for its markers."""
 CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
@@ -42,6 +51,8 @@ RECORDINGS = pytest.StashKey[dict[str, int]]()
 """In the configuration: the number of recorded calls of each cassette that was written."""
 CASSETTE_USE = pytest.StashKey[dict[str, CassetteUse]]()
 """In the configuration: the use of each cassette, by test."""
+MISSPELT_MODELS = pytest.StashKey[dict[str, MisspeltModel]]()
+"""In the configuration: a misspelt model of each passed test that has one, by its node id."""
 MUTATIONS: pytest.StashKey[JSONObject] = pytest.StashKey()
 """In the configuration: the document of `--llm-mock-mutate`, for the report."""
 VERIFY = "verify"

@@ -23,7 +23,14 @@ from llm_mock.behaviour.mutations import (
     list_changes_of_rules,
 )
 from llm_mock.core.observation import observe
-from llm_mock.plugin import CASSETTE_USE, MUTATIONS, RECORDINGS, UNUSED_RECORDINGS, VERIFIED
+from llm_mock.plugin import (
+    CASSETTE_USE,
+    MISSPELT_MODELS,
+    MUTATIONS,
+    RECORDINGS,
+    UNUSED_RECORDINGS,
+    VERIFIED,
+)
 from llm_mock.plugin.guard import guard, reporting_hook
 from llm_mock.plugin.repeats import MARKER as REPEAT_MARKER
 from llm_mock.plugin.silent_runs import SilentRuns, has_passed, tear_down
@@ -49,7 +56,13 @@ SLOWEST = 10
 """How many times as long as the unchanged test a changed one may take."""
 LEAST_SECONDS = 5.0
 """The time that a changed test may take in any case."""
-NOTED: tuple[JSON, ...] = (CASSETTE_USE, RECORDINGS, UNUSED_RECORDINGS, VERIFIED)
+NOTED: tuple[JSON, ...] = (
+    CASSETTE_USE,
+    MISSPELT_MODELS,
+    RECORDINGS,
+    UNUSED_RECORDINGS,
+    VERIFIED,
+)
 """The keys of the stash with what the plugin noted of tests."""
 UNSTABLE = "it fails when it runs again without a change"
 
@@ -453,7 +466,7 @@ class MockResults:
     def _get_sums(self) -> list[JSON]:
         history = self._mock.history
         totals = [history.totals, history.answered_by_default, history.late_calls]
-        return [*totals, history.misspelt_models, self._mock.not_mocked]
+        return [*totals, self._mock.not_mocked]
 
     def restore(self) -> None:
         """Remove what was noted since."""

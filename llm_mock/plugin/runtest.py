@@ -12,7 +12,7 @@ import pytest
 
 from llm_mock.core.context import current_mock_if_created, is_mocked
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin import IS_OURS, WRONG_MARKERS
+from llm_mock.plugin import IS_OURS, MISSPELT_MODELS, WRONG_MARKERS, MisspeltModel
 from llm_mock.plugin.guard import guard, reporting_hook
 from llm_mock.plugin.hand_patches import (
     HandPatches,
@@ -147,7 +147,7 @@ def _check_mock(item: pytest.Item, mock: Mock) -> None:
     if misbehaviour is not None and not misbehaviour.calls:
         pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
     if mock.calls:
-        _note_misspelt_model(mock)
+        _note_misspelt_model(item, mock)
     else:
         _warn_of_unawaited(item, mock)
 
@@ -252,23 +252,22 @@ def _note_monkeypatch(item: pytest.Item, patches: HandPatches) -> None:
 
 
 @guard
-def _note_misspelt_model(mock: Mock) -> None:
+def _note_misspelt_model(item: pytest.Item, mock: Mock) -> None:
     """Note for the summary that a passed test misspelt the model of a reply."""
     calls = mock.calls
-    if mock.parent is None or mock.settings.strict == "off":
+    if mock.settings.strict == "off":
         return
     if all(call["configured"] for call in calls):
         return
     # Imported here: most calls have a configured reply.
     from llm_mock.core.diagnostics import find_misspelt_model
-    from llm_mock.core.history import MisspeltModel
     from llm_mock.core.source_location import format_location
 
     found = find_misspelt_model(mock, calls)
     if found is not None:
         reply, called = found
         misspelt = MisspeltModel(reply.model, called, format_location(reply.place))
-        mock.parent.history.misspelt_models[mock.history.test or ""] = misspelt
+        item.config.stash.setdefault(MISSPELT_MODELS, {})[item.nodeid] = misspelt
 
 
 def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:

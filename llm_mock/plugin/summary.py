@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,14 @@ import pytest
 
 from llm_mock.plugin import (
     CASSETTE_USE,
+    MISSPELT_MODELS,
     NOT_CHECKED,
     PASS_RATE,
     RECORDINGS,
     UNUSED_RECORDINGS,
     VERIFIED,
     VERIFY,
+    MisspeltModel,
 )
 from llm_mock.plugin.guard import SHIPPED_FAULTS, report_faults_of_worker, reporting_hook
 from llm_mock.plugin.options import has_quoted_ini
@@ -26,7 +28,6 @@ from llm_mock.plugin.run import RUN
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
-    from llm_mock.core.history import History
     from llm_mock.support.json_types import JSONObject
 
 RUN_BUDGET = "llm_mock_run_budget"
@@ -110,12 +111,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         "recorded": session.config.stash.get(RECORDINGS, {}),
         "cassette_use": session.config.stash.get(CASSETTE_USE, {}),
         "verified": session.config.stash.get(VERIFIED, {}),
+        "misspelt_models": session.config.stash.get(MISSPELT_MODELS, {}),
         "agents": run.agents,
         "not_mocked": {},
     }
     if mock is not None:
         results["totals"] = [mock.history.totals, mock.history.answered_by_default]
-        results["misspelt_models"] = mock.history.misspelt_models
         results["not_mocked"] = mock.not_mocked
         if mock.history.late_calls:
             from llm_mock.plugin.late_calls import serialize_late_calls
@@ -140,6 +141,9 @@ def pytest_testnodedown(node: Any) -> None:
         from llm_mock.agents.summary import add
 
         add(run.agents, agents)
+    misspelt = node.config.stash.setdefault(MISSPELT_MODELS, {})
+    for test, row in results.get("misspelt_models", {}).items():
+        misspelt[test] = MisspeltModel(*row)
     node.config.stash.setdefault(RECORDINGS, {}).update(results.get("recorded", {}))
     node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(results.get("unused", []))
     node.config.stash.setdefault(VERIFIED, {}).update(results.get("verified", {}))
@@ -148,7 +152,6 @@ def pytest_testnodedown(node: Any) -> None:
 
 def _add_worker_calls(mock: LLMMock, results: Mapping[str, Any]) -> None:
     """Add the numbers of calls in a worker to the mock of the controller."""
-    from llm_mock.core.history import MisspeltModel
     from llm_mock.core.records import add_totals
 
     history = mock.history
@@ -156,8 +159,6 @@ def _add_worker_calls(mock: LLMMock, results: Mapping[str, Any]) -> None:
     add_totals(history.totals, totals)
     for test, count in answered_by_default.items():
         history.answered_by_default[test] = history.answered_by_default.get(test, 0) + count
-    for test, row in results["misspelt_models"].items():
-        history.misspelt_models[test] = MisspeltModel(*row)
     if "late_calls" in results:
         from llm_mock.plugin.late_calls import read_late_calls
 
@@ -313,7 +314,7 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     if mock.history.totals:
         terminalreporter.write_line(_format_totals(mock.history.totals, costs))
     if answered_by_default:
-        notes = _describe_misspelt_models(mock.history)
+        notes = _describe_misspelt_models(config, mock.history.totals)
         replies = _format_default_replies(answered_by_default, notes, has_quoted_ini(config))
         terminalreporter.write_line(replies)
 
@@ -345,14 +346,19 @@ def _format_totals(
     return "\n".join(format_columns(rows, leading=1))
 
 
-def _describe_misspelt_models(history: History) -> dict[str, str]:
-    """Return a line for each test that misspelt the model of a reply, by its node id."""
+def _describe_misspelt_models(config: pytest.Config, called: Collection[str]) -> dict[str, str]:
+    """Return a line for each test that misspelt the model of a reply, by its node id.
+
+    Args:
+        config: the configuration.
+        called: the models that the tests of the run called.
+    """
     from llm_mock.support.text import shorten_name
 
     lines = {}
-    for test, misspelt in history.misspelt_models.items():
+    for test, misspelt in config.stash.get(MISSPELT_MODELS, {}).items():
         # A model that another test calls is a real one.
-        if misspelt.configured not in history.totals:
+        if misspelt.configured not in called:
             lines[test] = (
                 f"    not used: the reply for {shorten_name(misspelt.configured)!r} "
                 f"({misspelt.place}). If its model is misspelt, write {misspelt.called!r}."
