@@ -42,7 +42,6 @@ _LAYOUT_FIELDS = (
     "semicolon",
     "footer",
     "header",
-    "indent",
 )
 
 

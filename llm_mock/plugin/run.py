@@ -66,12 +66,13 @@ class TestRun:
     def __init__(
         self,
         mocked: bool,
-        passthrough: Sequence[str] = (),
-        settings: Callable[[], Settings | None] = lambda: None,
-        http: str = "answer",
-        hosts: Sequence[str] = (),
-        processes: bool = True,
-        within_opted_out_run: bool = False,
+        *,
+        passthrough: Sequence[str],
+        settings: Callable[[], Settings | None],
+        http: str,
+        hosts: Sequence[str],
+        processes: bool,
+        within_opted_out_run: bool,
     ) -> None:
         self._http = http, hosts
         self._processes = processes

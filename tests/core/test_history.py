@@ -10,7 +10,7 @@ from typing import Any
 
 import llm
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from llm_mock import Latency, MockLLMModel, create_mock_get_model
 from llm_mock.core.call import restore_call
@@ -21,6 +21,10 @@ from llm_mock.core.request import to_plain_json
 
 class Answer(BaseModel):
     value: int
+
+
+class Aliased(BaseModel):
+    city: Path = Field(alias="cityName")
 
 
 def test_reset_history_forgets_the_calls_of_one_model() -> None:
@@ -71,7 +75,13 @@ def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:
     get_model = create_mock_get_model()
     attachment = llm.Attachment(type="text/plain", content=b"secret bytes")
     get_model("m").prompt(
-        "Hi", a=object(), b=Answer(value=1), c={1: {2}}, d=Answer, attachments=[attachment]
+        "Hi",
+        a=object(),
+        b=Answer(value=1),
+        c={1: {2}},
+        d=Answer,
+        e=Aliased(cityName=Path("Bern")),
+        attachments=[attachment],
     )
     record = json.loads(json.dumps(get_model.calls))[0]
     assert record["kwargs"] | {"attachments": None} == {
@@ -83,6 +93,7 @@ def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:
         "b": {"value": 1},
         "c": {"1": [2]},
         "d": "Answer",
+        "e": {"cityName": "Bern"},
         "attachments": None,
     }
     assert "secret" not in str(record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import httpx
 import pytest
 
 from llm_mock import LLMMock
@@ -104,6 +105,37 @@ def test_who_takes_the_request_for_its_text_is_told(function: Any, has_hint: boo
     first, *_ = (explain_bug(raised.value) or "").splitlines()
     assert first.startswith("A reply function raised at ")
     assert first.endswith(f"{raised.value}{HINT if has_hint else ''}")
+
+
+@pytest.mark.parametrize(
+    ("function", "hint"),
+    [
+        (lambda request: request.content, "; did you mean prompt?"),
+        (lambda request: request.input, "; did you mean prompt?"),
+        (lambda request: request.model_name, ""),
+        (lambda request: request.system_prompt, "; did you mean system?"),
+        (lambda request: request.text, "; did you mean prompt?"),
+        (lambda request: request.user, "; did you mean prompt?"),
+        (lambda request: request.temperature_of_it, ""),
+    ],
+)
+def test_an_attribute_that_newcomers_guess_is_named(function: Any, hint: str) -> None:
+    mock = LLMMock()
+    mock.set("m", function)
+    with pytest.raises(AttributeError) as raised:
+        mock.get_model("m").prompt("Hello").text()
+    first, *_ = (explain_bug(raised.value) or "").splitlines()
+    assert first.endswith(f"{raised.value}{hint}")
+
+
+def test_the_model_of_a_request_over_http_is_named(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("m", lambda request: request.model)
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    httpx.post("https://api.openai.com/v1/chat/completions", json=body)
+    [problem] = mock_llm_responses.problems
+    first, *_ = problem.splitlines()
+    assert first.endswith("has no attribute 'model'; did you mean model_id?")
+    mock_llm_responses.problems.clear()
 
 
 def test_another_function_without_a_parameter_is_not_explained() -> None:

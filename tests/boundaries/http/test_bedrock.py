@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import time
@@ -552,6 +553,77 @@ def test_a_body_of_wrong_types_is_refused(body: Any, message: str, mock_llm_call
     answer = httpx.post(f"{URL}/converse", json=body)
     assert (answer.status_code, answer.json()) == (400, {"message": message})
     assert answer.headers["x-amzn-errortype"] == "SerializationException"
+
+
+OFFICE = "application/vnd.openxmlformats-officedocument"
+MEDIA_TYPES = {
+    "document": {
+        "pdf": "application/pdf",
+        "csv": "text/csv",
+        "doc": "application/msword",
+        "docx": f"{OFFICE}.wordprocessingml.document",
+        "xls": "application/vnd.ms-excel",
+        "xlsx": f"{OFFICE}.spreadsheetml.sheet",
+        "html": "text/html",
+        "txt": "text/plain",
+        "md": "text/markdown",
+    },
+    "image": {
+        "png": "image/png",
+        "jpeg": "image/jpeg",
+        "gif": "image/gif",
+        "webp": "image/webp",
+    },
+    "video": {
+        "mkv": "video/x-matroska",
+        "mov": "video/quicktime",
+        "mp4": "video/mp4",
+        "webm": "video/webm",
+        "flv": "video/x-flv",
+        "mpeg": "video/mpeg",
+        "mpg": "video/mpeg",
+        "wmv": "video/x-ms-wmv",
+        "three_gp": "video/3gpp",
+    },
+    "audio": {
+        "mp3": "audio/mpeg",
+        "opus": "audio/opus",
+        "wav": "audio/wav",
+        "aac": "audio/aac",
+        "flac": "audio/flac",
+        "mp4": "audio/mp4",
+        "ogg": "audio/ogg",
+        "mkv": "audio/x-matroska",
+        "mka": "audio/x-matroska",
+        "x-aac": "audio/aac",
+        "m4a": "audio/mp4",
+        "mpeg": "audio/mpeg",
+        "mpga": "audio/mpeg",
+        "pcm": "audio/pcm",
+        "webm": "audio/webm",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", MEDIA_TYPES)
+def test_each_format_of_a_file_is_recorded_as_its_media_type(
+    kind: str, mock_llm_responses: LLMMock
+) -> None:
+    model = botocore.session.get_session().get_service_model("bedrock-runtime")
+    shape = f"{kind.title()}Format"
+    # Old versions of botocore know no audio.
+    if shape in model.shape_names:
+        assert set(model.shape_for(shape).enum) <= set(MEDIA_TYPES[kind])
+    content = []
+    for number, name in enumerate(MEDIA_TYPES[kind]):
+        # Equal files would be one attachment.
+        source = {"bytes": base64.b64encode(bytes([number])).decode()}
+        content.append({kind: {"format": name, "name": "a", "source": source}})
+    messages = [{"role": "user", "content": [{"text": "Look"}, *content]}]
+    mock_llm_responses.set("*", "Seen")
+    assert httpx.post(f"{URL}/converse", json={"messages": messages}).status_code == 200
+    attachments = mock_llm_responses.last_call.attachments
+    assert [each["type"] for each in attachments] == list(MEDIA_TYPES[kind].values())
 
 
 # Retries

@@ -324,6 +324,19 @@ def test_plugins_that_block_sockets_bring_our_functions_back() -> None:
     assert not any(hasattr(empty, name) for name in names)
 
 
+def test_the_class_of_pycurl_is_replaced_once() -> None:
+    class Curl:
+        """The class of the library."""
+
+    pycurl: Any = ModuleType("pycurl")
+    pycurl.Curl = Curl
+    connection_guard.attach(pycurl)
+    replacement = pycurl.Curl
+    assert replacement.__bases__ == (Curl,)
+    connection_guard.attach(pycurl)
+    assert pycurl.Curl is replacement
+
+
 def test_another_library_named_websocket_is_left_alone() -> None:
     other = ModuleType("websocket")
     connection_guard.attach(other)

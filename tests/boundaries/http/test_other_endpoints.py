@@ -57,6 +57,7 @@ def test_requests_to_endpoints_are_calls(
     client.moderations.create(input="Hello", model="omni-moderation-latest")
     upload, moderation = mock_llm_responses.calls
     assert (upload.model, upload["api"]) == ("/v1/files", "POST /v1/files")
+    assert (upload.prompt, upload.messages) == ("", [])
     assert upload.request is not None
     assert upload.request.body == {"purpose": "batch", "file": "<3 bytes>"}
     assert upload.response == FILE
@@ -65,6 +66,27 @@ def test_requests_to_endpoints_are_calls(
     mock_llm_responses.assert_called_with("Hello", model="omni-moderation-latest")
     # A path is no model.
     assert [model.id for model in client.models.list()] == ["omni-moderation-latest"]
+
+
+@pytest.mark.parametrize(
+    ("body", "prompt"),
+    [
+        ({"input": ["Bern", 7, "Basel"], "query": "b"}, "Bern\nBasel"),
+        ({"input": [1, 2], "prompt": "b"}, ""),
+        ({"prompt": "A cat", "text": "b"}, "A cat"),
+        ({"text": "A dog", "query": "b"}, "A dog"),
+        ({"query": "A fish", "documents": ["b"]}, "A fish"),
+        ({"documents": ["b"]}, ""),
+        (None, ""),
+    ],
+)
+def test_the_text_of_a_request_to_an_endpoint_is_its_prompt(
+    body: Any, prompt: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.on("POST", "/v1/rank", {})
+    httpx.post("https://api.openai.com/v1/rank", json=body)
+    assert mock_llm_responses.last_call.prompt == prompt
+    assert len(mock_llm_responses.last_call.messages) == (1 if prompt else 0)
 
 
 def test_a_function_gets_the_request(client: openai.OpenAI, mock_llm_responses: LLMMock) -> None:

@@ -309,6 +309,7 @@ ENABLED = {"enabled": True}
         ({"source": SUN, "citations": {"enabled": False}}, "does not enable its citations"),
         ({"source": PDF, "citations": ENABLED}, "the document 0, which is not plain text"),
         ({"source": SUN, "citations": ENABLED}, "cites 'It is hot.', which is not in the doc"),
+        ({"source": {"type": "text"}, "citations": ENABLED}, "'It is hot.', which is not in the"),
     ],
 )
 def test_a_document_that_cannot_be_cited_so_is_an_error(
