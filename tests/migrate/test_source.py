@@ -14,7 +14,10 @@ import pytest
 
 pytest.importorskip("libcst")
 
+import libcst as cst
+
 from llm_mock.migrate.file import FileResult, rewrite_file
+from llm_mock.migrate.syntax import find_nodes
 
 OLD = Path(__file__).parent / "old"
 FILES = ("test_layout.py", "test_fixtures.py", "test_private_mock.py", "test_pytest_mock.py")
@@ -280,3 +283,36 @@ def test_a_patch_of_a_class_keeps_its_layout(patch: str, new: str) -> None:
     assert result.manual_changes == ()
     _, _, after = result.encoded.decode().partition("    with ")
     assert after.partition(" as cls:")[0] == new
+
+
+EVERY_LAYOUT = """
+# header
+
+import a
+
+# leading
+@decorator
+# after the decorator
+def f(a, b): # trailing
+    (a); b = [1, 2]  # trailing
+    # footer of the block
+
+# footer
+"""
+LAYOUT: tuple[type[cst.CSTNode], ...] = (
+    cst.BaseParenthesizableWhitespace,
+    cst.Comma,
+    cst.Comment,
+    cst.EmptyLine,
+    cst.LeftParen,
+    cst.RightParen,
+    cst.Semicolon,
+    cst.TrailingWhitespace,
+)
+
+
+@pytest.mark.parametrize("kind", LAYOUT)
+def test_whitespace_and_comments_are_not_searched(kind: type[cst.CSTNode]) -> None:
+    module = cst.parse_module(EVERY_LAYOUT)
+    assert find_nodes(module, kind) == []
+    assert len(find_nodes(module, cst.Name)) == 7

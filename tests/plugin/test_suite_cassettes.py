@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,25 @@ def test_checks_are_judged_again_and_a_changed_prompt_is_missed(
     )
     assert len(server.requests) == 3
     assert "Answer 1 to: Two" in Path("report.json").read_text()
+
+
+def test_a_command_that_is_recorded_has_the_variables_of_the_user(
+    project: pytest.Pytester, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_USER_PATH", str(project.path / "of-the-user"))
+    project.makeini("[pytest]\nllm_mock_suites = suites/*.yaml\n")
+    write(
+        project,
+        "suites/greetings.yaml",
+        f"""
+        apiVersion: llm-mock/v1
+        kind: TestSuite
+        metadata: {{name: greetings}}
+        defaults: {{tags: [llm_mock_cassette]}}
+        target: {{command: [{sys.executable}, app.py]}}
+        cases:
+          - {{name: a, prompt: One, assertions: [{{type: contains, value: of-the-user}}]}}
+        """,
+    )
+    write(project, "suites/app.py", "import os\nprint(os.environ['LLM_USER_PATH'])\n")
+    project.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
