@@ -162,7 +162,7 @@ class CallCollector:
         }
         return json.dumps(document, default=_to_json_value)
 
-    @reporting_hook(tryfirst=True)
+    @reporting_hook()
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Take the calls of an interrupted test and those after the last test."""
         self._take_outside("after the last test" if self._started else "before the first test")
