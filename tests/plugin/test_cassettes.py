@@ -451,15 +451,15 @@ def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
         ),
         (
             "llm_mock_cassette('.')",
-            "*llm_mock_cassette('.'): the name of a cassette must be a relative path *",
+            "*llm_mock_cassette('.'): '.' is not a relative path *",
         ),
         (
             "llm_mock_cassette('/up')",
-            "*llm_mock_cassette('/up'): the name of a cassette must be a relative path *",
+            "*llm_mock_cassette('/up'): '/up' is not a relative path *",
         ),
         (
             "llm_mock_cassette('a\\tb')",
-            "*llm_mock_cassette(*): the name of a cassette must be a relative path *",
+            "*llm_mock_cassette(*): * is not a relative path *",
         ),
         (
             "llm_mock_cassette(' ')",
