@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,6 +11,9 @@ import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.syntax import collect_names, parse_statement, to_source
+
+# They tell a tool to ignore the line that is removed.
+_OF_ONE_LINE = re.compile(r"#\s*(type:\s*ignore|pyright:\s*ignore|noqa)\b")
 
 
 @dataclass(eq=False)
@@ -71,7 +75,8 @@ def collect_comments(*nodes: cst.CSTNode) -> list[cst.EmptyLine]:
     for node in nodes:
         for found in m.findall(node, m.Comment()):
             comment = cst.ensure_type(found, cst.Comment)
-            comments.append(cst.EmptyLine(comment=comment))
+            if not _OF_ONE_LINE.match(comment.value):
+                comments.append(cst.EmptyLine(comment=comment))
     return comments
 
 

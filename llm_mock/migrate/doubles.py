@@ -104,6 +104,11 @@ class TestDouble:
 
     def set_attribute(self, name: str, value: Value) -> None:
         """Set an attribute as an assignment in the test does."""
+        if self.library and isinstance(self.attributes.get(name), TestDouble):
+            raise CannotRewrite(
+                f"{self.library}.{name} is replaced after the patch of {self.library}",
+                f'Patch it alone, as patch("{self.library}.{name}", …), then run this again.',
+            )
         if name == "return_value":
             self.return_value = value
         elif name == "side_effect":

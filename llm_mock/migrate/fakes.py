@@ -31,7 +31,7 @@ from llm_mock.migrate.symbol_table import (
     FunctionDouble,
     SymbolTable,
     configure,
-    is_namespace,
+    makes_object_with_attributes,
 )
 from llm_mock.migrate.syntax import (
     collect_names,
@@ -84,7 +84,7 @@ def _find_calls(node: cst.CSTNode) -> list[cst.Call]:
 def _makes_mock(call: cst.Call, scope: Scope) -> bool:
     if scope.get_mock_class(call.func) is not None:
         return True
-    return is_namespace(scope.qualify_type(call.func))
+    return makes_object_with_attributes(call, scope)
 
 
 def bind_arguments(

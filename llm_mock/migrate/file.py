@@ -29,6 +29,7 @@ from llm_mock.migrate.function_state import FileContext, RewrittenFunction
 from llm_mock.migrate.imports import update_imports
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.scope import JSON_MODULE, Scope
+from llm_mock.migrate.sdk_modules import find_replaced_sdks
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
@@ -195,8 +196,9 @@ class _FileRewriter:
             for function in self.functions
             if function.owner is None and is_fixture(function.node)
         }
+        scope = Scope(self.module, fakes, path)
         context = FileContext(
-            Scope(self.module, fakes, path),
+            scope,
             path,
             get_requested_models,
             resolve_model,
@@ -205,6 +207,7 @@ class _FileRewriter:
             partial,
             find_sdks(source),
             findings.environment,
+            replaced_sdks=find_replaced_sdks(self.module, scope),
         )
         self.context = replace(context, inherited=find_inherited(context))
         self.results: dict[str, RewrittenFunction] = {}
@@ -239,6 +242,7 @@ class _FileRewriter:
             )
             after = module.code
             encoded = module.bytes
+            self._forget_removed(module)
         return FileResult(
             self.path,
             self.source,
@@ -249,6 +253,13 @@ class _FileRewriter:
             frozenset(changed.keys() & self.context.fixtures.keys()),
             tuple(self._list_manual_changes()),
         )
+
+    def _forget_removed(self, module: cst.Module) -> None:
+        """Forget the problems of helpers that no test needs any more."""
+        remaining = {function.name for function in _iterate_functions(module)}
+        for function in self.functions:
+            if function.name not in remaining:
+                self.problems.pop(function.name, None)
 
     def _changed_functions(self) -> dict[str, cst.FunctionDef]:
         changed = {}

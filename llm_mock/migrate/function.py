@@ -226,6 +226,7 @@ class _FunctionRewriter:
             )
             does_more = self._does_more(parts)
             return RewrittenFunction(None, given_value=state.given_value, does_more=does_more)
+        self._check_sdks()
         self._check_reached()
         self._check_busy_fixtures()
         self._check_kept_fixtures()
@@ -512,6 +513,16 @@ class _FunctionRewriter:
             return False
         models = [getter.double.return_value for getter in self.state.getters]
         return all(map(_is_silent, models))
+
+    def _check_sdks(self) -> None:
+        """Refuse to use the real SDK where the file puts something else in its place."""
+        for getter in self.state.getters:
+            library = getter.library if isinstance(getter, PatchedClient) else ""
+            if library in self.state.context.replaced_sdks:
+                raise CannotRewrite(
+                    f'the file replaces sys.modules["{library}"] for all of its tests',
+                    "Remove that: the new test needs the real SDK.",
+                )
 
     def _check_reached(self) -> None:
         """Refuse to remove mocks that never replaced a part of `llm`."""

@@ -52,6 +52,7 @@ class FileContext:
         unused_replies: the number of queued replies that a test leaves, as a run of it showed.
         environment: the variables that a test needs, as a run of it showed.
         inherited: the conftest.py of each fixture that the file has from one above it.
+        replaced_sdks: the SDKs that the file replaces in `sys.modules` when it is imported.
     """
 
     scope: Scope
@@ -64,6 +65,7 @@ class FileContext:
     sdks: frozenset[str] = frozenset()
     environment: Mapping[str, Sequence[str]] = field(default_factory=dict)
     inherited: Mapping[str, FileContext] = field(default_factory=dict)
+    replaced_sdks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

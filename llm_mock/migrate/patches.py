@@ -10,7 +10,6 @@ from pathlib import Path
 import libcst as cst
 
 from llm_mock.migrate.doubles import (
-    Argument,
     PatchedGetter,
     PlainCode,
     SideEffectList,
@@ -34,7 +33,8 @@ from llm_mock.migrate.sdk_clients import (
     resolve_client_member,
     resolve_function,
 )
-from llm_mock.migrate.symbol_table import SymbolTable, configure
+from llm_mock.migrate.sdk_modules import find_module_entry, parse_sdk_modules
+from llm_mock.migrate.symbol_table import SymbolTable, configure, evaluate_replacement
 from llm_mock.migrate.syntax import (
     get_arguments,
     get_dotted_name,
@@ -76,7 +76,7 @@ class Patch:
     @property
     def checked_class(self) -> PatchedClient | None:
         """The patched class of a client, if the patch may stay and wrap it."""
-        [*_, last] = self.getters
+        last = self.getters[-1] if self.getters else None
         return last if isinstance(last, PatchedClient) and last.wrapped else None
 
 
@@ -249,49 +249,77 @@ class _PatchCall:
             raise CannotRewritePatch(f"patch.multiple replaces {getters[0]}", node=self.node)
 
     def parse_module(self) -> Patch | None:
-        """Return the patch of an entry of `sys.modules` that replaces `llm`, or None."""
+        """Return the patch of entries of `sys.modules` that replace `llm` or an SDK, or None."""
         entries = self._list_entries()
-        for key, *values in entries:
-            # None makes the import fail, and mocks nothing.
-            is_missing = [to_source(value) for value in values] == ["None"]
-            if get_string(key) != LIBRARY or is_missing:
-                continue
-            is_only = len(entries) == 1 and not self.keywords
-            double = self._evaluate_module(values) if is_only else None
-            if double is not None:
-                return new_library_patch(LIBRARY, double)
+        # None makes the import fail, and mocks nothing.
+        mocks = {name: node for name, node in entries.items() if to_source(node) != "None"}
+        if LIBRARY in mocks:
+            return self._parse_library(mocks[LIBRARY], is_only=len(entries) == 1)
+        try:
+            modules = parse_sdk_modules(mocks, self.table)
+        except CannotRewrite as error:
+            node = error.node or self.node
+            raise CannotRewritePatch(error.reason, error.advice, node) from None
+        if modules is None:
+            return None
+        doubles, clients = modules
+        if len(mocks) < len(entries) or self._replaces_all():
+            raise CannotRewritePatch(
+                f"other modules are removed beside {min(doubles)}",
+                "Remove them in a patch of its own, then run this again.",
+                self.node,
+            )
+        value = TestDouble(has_any_attribute=False, attributes={**doubles})
+        return Patch(value, tuple(clients))
+
+    def _parse_library(self, node: cst.BaseExpression, is_only: bool) -> Patch:
+        """Return the patch of the entry of `llm`."""
+        double = None
+        if is_only and not self._replaces_all():
+            double = self._evaluate_module(node)
+        if double is None:
             raise CannotRewritePatch(
                 f"the module {LIBRARY} is replaced as a whole",
                 "Remove that: the application imports the real one, and "
                 "mock_llm_responses.set(model, reply) answers.",
                 self.node,
             )
-        return None
+        return new_library_patch(LIBRARY, double)
 
-    def _evaluate_module(self, values: Sequence[cst.BaseExpression]) -> TestDouble | None:
+    def _replaces_all(self) -> bool:
+        """Return whether `patch.dict(…, clear=True)` removes all other entries."""
+        clear = self.keywords.get("clear")
+        return clear is not None and to_source(clear) != "False"
+
+    def _evaluate_module(self, node: cst.BaseExpression) -> TestDouble | None:
         """Return the mock that replaces the module of `llm`, if it only has models."""
         try:
-            given = [self.table.evaluate(value) for value in values]
+            double = self.table.evaluate(node)
         except CannotRewrite:
             return None
-        for double in given:
-            if isinstance(double, TestDouble) and _has_only_models(double):
-                return double
+        if isinstance(double, TestDouble) and _has_only_models(double):
+            return double
         return None
 
-    def _list_entries(self) -> list[list[cst.BaseExpression]]:
-        """Return the keys and values that `patch.dict` or `setitem` puts into `sys.modules`."""
-        first, *first_entry = self.positional
+    def _list_entries(self) -> dict[str, cst.BaseExpression]:
+        """Return the values that `patch.dict` or `setitem` puts into `sys.modules`, by name."""
+        first, *given = self.positional
         mapping = get_string(first) or self.table.scope.qualify(first)
-        if mapping != "sys.modules" or not first_entry:
-            return []
-        given = first_entry[0]
-        if not isinstance(given, cst.Dict):
-            return [first_entry]
-        entries = []
-        for element in given.elements:
-            if isinstance(element, cst.DictElement):
-                entries.append([element.key, element.value])
+        if mapping != "sys.modules":
+            return {}
+        if self.kind == "setitem":
+            pairs = [given] if len(given) == 2 else []
+            keywords = {}
+        else:
+            pairs = _list_items(given)
+            keywords = self.keywords
+        entries = {}
+        for key, value in pairs:
+            name = _evaluate_string(key, self.table) or f"<{to_source(key)}>"
+            entries[name] = value
+        for name, value in keywords.items():
+            if name not in ("clear", "values"):
+                entries[name] = value
         return entries
 
     def parse(self, path: Path) -> Patch | None:
@@ -522,7 +550,7 @@ class _PatchCall:
         return self.keywords.pop(keyword, None)
 
     def _evaluate_replacement(self, target: str, node: cst.BaseExpression) -> TestDouble:
-        value = _evaluate_new(node, self.table)
+        value = evaluate_replacement(node, self.table)
         if isinstance(value, TestDouble):
             return value
         raise CannotRewrite(
@@ -531,23 +559,42 @@ class _PatchCall:
         )
 
 
-def _evaluate_new(node: cst.BaseExpression, table: SymbolTable) -> Value:
-    """Evaluate a replacement of `get_model`: a mock, a function, or a class of fake models."""
-    if not isinstance(node, cst.Name):
-        return table.evaluate(node)
-    scope = table.scope
-    is_class = node.value in scope.classes and node.value not in table.values
-    if not is_class:
-        return table.evaluate(node)
-    # The application calls the class with the model name.
-    name = "model_name"
-    values = dict(table.values)
-    values[name] = Argument(name)
-    inner = SymbolTable(scope, values, table.depth + 1)
-    argument = cst.Arg(cst.Name(name))
-    call = cst.Call(node, [argument])
-    fake = inner.evaluate(call)
-    return TestDouble(has_any_attribute=False, return_value=fake)
+def check_assigned_modules(node: cst.Assign, table: SymbolTable) -> None:
+    """Refuse `sys.modules["openai"] = mock`, whose way back to the real module is unknown.
+
+    Raises:
+        CannotRewritePatch: the module is `llm` or an SDK, and replaced by a mock.
+    """
+    for target in node.targets:
+        name = find_module_entry(target.target, table.scope)
+        if name is None or not _replaces_module(name, node.value, table):
+            continue
+        raise CannotRewritePatch(
+            f'sys.modules["{name}"] is assigned, so that later tests may have the mock, too',
+            f'Use `with patch.dict(sys.modules, {{"{name}": …}}):`, then run this again.',
+            node,
+        )
+
+
+def _replaces_module(name: str, value: cst.BaseExpression, table: SymbolTable) -> bool:
+    """Return whether a mock of models replaces the module of a name."""
+    try:
+        if name == LIBRARY:
+            return isinstance(table.evaluate(value), TestDouble)
+        return parse_sdk_modules({name: value}, table) is not None
+    except CannotRewrite:
+        # Such as the module that was there before.
+        return False
+
+
+def _list_items(given: Sequence[cst.BaseExpression]) -> list[list[cst.BaseExpression]]:
+    """Return the items of a dict that is the first argument, if it is literal."""
+    items = []
+    for node in given[:1]:
+        for element in getattr(node, "elements", ()):
+            if isinstance(element, cst.DictElement):
+                items.append([element.key, element.value])
+    return items
 
 
 def _evaluate_string(node: cst.BaseExpression, table: SymbolTable) -> str | None:

@@ -6,9 +6,17 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_mock.migrate.doubles import PatchedGetter, PlainCode, TestDouble, Value
+from llm_mock.migrate.doubles import (
+    PatchedGetter,
+    PlainCode,
+    TestDouble,
+    Value,
+    iterate_code,
+    iterate_doubles,
+)
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.syntax import to_source
 from llm_mock.migrate.targets import resolve_class, resolve_name
 
 GOOGLE = "google.genai"
@@ -296,20 +304,68 @@ def find_methods(client: TestDouble) -> list[tuple[str, TestDouble]]:
     return methods
 
 
+def list_parts(library: str) -> tuple[str, ...]:
+    """Return the classes and functions of an SDK that a test mocks to answer calls."""
+    if library == LITELLM:
+        return ("completion", "acompletion")
+    return CLIENTS[library]
+
+
 def find_other_part(patched: PatchedClient, table: SymbolTable) -> tuple[str, Value] | None:
     """Return name and value of a part of a patched SDK that is no client and not the real one."""
     if patched.module is None:
         return None
-    for name, value in patched.module.attributes.items():
-        if name in CLIENTS[patched.library]:
+    known = list_parts(patched.library)
+    return find_changed_attribute(patched.module, patched.library, known, table)
+
+
+def find_changed_attribute(
+    double: TestDouble,
+    module: str,
+    known: Container[str],
+    table: SymbolTable,
+) -> tuple[str, Value] | None:
+    """Return name and value of an attribute for which the real module is no replacement.
+
+    Args:
+        double: the mock of the module.
+        module: its name.
+        known: the attributes that are configured otherwise.
+        table: the values of the test's names.
+    """
+    for name, value in double.attributes.items():
+        # `__path__` and `__spec__` only make an object look like a module.
+        if name in known or name.startswith("__"):
             continue
-        # `mock.APIError = anthropic.APIError`
-        qualified_name = ""
-        if isinstance(value, PlainCode):
-            qualified_name = table.scope.qualify(value.node)
-        if qualified_name != f"{patched.library}.{name}":
+        if not _is_real_part(value, module, name, table) and not _is_empty_module(name, value):
             return name, value
     return None
+
+
+def _is_real_part(value: Value, module: str, name: str, table: SymbolTable) -> bool:
+    """Return whether a mock has the real attribute: `mock.APIError = anthropic.APIError`."""
+    if not isinstance(value, PlainCode):
+        return False
+    # A class of the test may have the name of one that the file imports.
+    if to_source(value.node) in table.scope.classes:
+        return False
+    owner, _, last = table.scope.qualify(value.node).rpartition(".")
+    # A module exports what its submodules define.
+    return last == name and f"{owner}.".startswith(f"{module}.")
+
+
+def _is_empty_module(name: str, value: Value) -> bool:
+    """Return whether an attribute is a mock of a submodule that the test does not configure."""
+    # A mock of a class may be one of an error, which the application cannot catch.
+    if not name.islower() or not isinstance(value, TestDouble):
+        return False
+    return is_blank(value)
+
+
+def is_blank(double: TestDouble) -> bool:
+    """Return whether a test configures neither a mock nor a part of it."""
+    is_unconfigured = all(part.is_unconfigured for part in iterate_doubles([double]))
+    return is_unconfigured and not any(True for _ in iterate_code(double))
 
 
 def find_method_path(patched: PatchedClient, double: Value) -> str | None:

@@ -45,6 +45,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import (
     CannotRewritePatch,
     Patch,
+    check_assigned_modules,
     ends_with_test,
     parse_patch,
     replies_to_prompts,
@@ -416,6 +417,7 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         part: cst.Assign,
     ) -> list[Part] | None:
+        check_assigned_modules(part, self.table)
         listing = self._rewrite_listing(node, part)
         if listing is not None:
             return [listing]

@@ -31,6 +31,7 @@ from llm_mock.migrate.syntax import (
     get_index,
     get_int,
     get_parameter_names,
+    get_statements,
     get_string,
     get_truth,
     reads_attribute,
@@ -49,6 +50,7 @@ _NAMESPACES = (
     "google.genai.types.",
     "mistralai.client.models.",
 )
+_MODULE = "types.ModuleType"
 # litellm has them in several modules, beside functions that a test calls.
 _LITELLM_TYPES = (
     "ModelResponse",
@@ -72,6 +74,11 @@ def is_namespace(name: str) -> bool:
     if name.startswith("litellm."):
         return name.rpartition(".")[2] in _LITELLM_TYPES
     return name.startswith(_NAMESPACES)
+
+
+def makes_object_with_attributes(node: cst.Call, scope: Scope) -> bool:
+    """Return whether a call makes a namespace, or a module without attributes."""
+    return scope.qualify(node.func) == _MODULE or is_namespace(scope.qualify_type(node.func))
 
 
 class UnknownUse(CannotRewrite):
@@ -332,6 +339,8 @@ class SymbolTable:
         if last_name == FACTORY:
             # Whatever module the project keeps it in.
             return new_legacy_mock(node)
+        if qualified_name == _MODULE:
+            return TestDouble(has_any_attribute=False)
         if is_namespace(self.scope.qualify_type(function)):
             return self._new_namespace(node)
         value = self._call_other(function, node)
@@ -498,6 +507,36 @@ class SymbolTable:
             if isinstance(value, Argument):
                 return models
         raise CannotRewrite(f"the mock that {to_source(index)} selects is unknown", node=index)
+
+
+def evaluate_replacement(node: cst.BaseExpression, table: SymbolTable) -> Value:
+    """Evaluate what replaces a function or a class: a mock, a function, or a class of fakes."""
+    scope = table.scope
+    definition = None
+    if isinstance(node, cst.Name) and node.value not in table.values:
+        definition = scope.classes.get(node.value)
+    if definition is None:
+        return table.evaluate(node)
+    # The application calls the class, such as with the name of a model.
+    values = dict(table.values)
+    arguments = []
+    for name in _list_options(definition):
+        values[name] = Argument(name)
+        arguments.append(cst.Arg(cst.Name(name), keyword=cst.Name(name)))
+    inner = SymbolTable(scope, values, table.depth + 1)
+    call = cst.Call(node, arguments)
+    fake = inner.evaluate(call)
+    return TestDouble(has_any_attribute=False, return_value=fake)
+
+
+def _list_options(definition: cst.ClassDef) -> list[str]:
+    """Return the parameters of the `__init__` of a class, without `self`."""
+    for method in get_statements(definition):
+        if isinstance(method, cst.FunctionDef) and method.name.value == "__init__":
+            parameters = method.params
+            options = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
+            return [option.name.value for option in options[1:]]
+    return []
 
 
 def _check_other_items(owner: Value, node: cst.Subscript) -> None:
