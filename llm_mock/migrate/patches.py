@@ -38,6 +38,7 @@ from llm_mock.migrate.symbol_table import SymbolTable, configure, evaluate_repla
 from llm_mock.migrate.syntax import (
     get_arguments,
     get_dotted_name,
+    get_index,
     get_string,
     parse_expression,
     to_source,
@@ -559,32 +560,22 @@ class _PatchCall:
         )
 
 
-def check_assigned_modules(node: cst.Assign, table: SymbolTable) -> None:
-    """Refuse `sys.modules["openai"] = mock`, whose way back to the real module is unknown.
-
-    Raises:
-        CannotRewritePatch: the module is `llm` or an SDK, and replaced by a mock.
-    """
-    for target in node.targets:
-        name = find_module_entry(target.target, table.scope)
-        if name is None or not _replaces_module(name, node.value, table):
-            continue
-        raise CannotRewritePatch(
-            f'sys.modules["{name}"] is assigned, so that later tests may have the mock, too',
-            f'Use `with patch.dict(sys.modules, {{"{name}": …}}):`, then run this again.',
-            node,
-        )
-
-
-def _replaces_module(name: str, value: cst.BaseExpression, table: SymbolTable) -> bool:
-    """Return whether a mock of models replaces the module of a name."""
+def parse_assigned_module(node: cst.Assign, table: SymbolTable) -> Patch | None:
+    """Parse `sys.modules["openai"] = mock`, or return None for another assignment."""
+    target = node.targets[0].target
+    if len(node.targets) > 1 or find_module_entry(target, table.scope) is None:
+        return None
+    entry = cst.ensure_type(target, cst.Subscript)
+    name = get_index(entry)
+    assert name is not None
+    arguments = [entry.value, name, node.value]
+    # The same as `monkeypatch.setitem`.
+    call = cst.Call(cst.Name("setitem"), [cst.Arg(argument) for argument in arguments])
     try:
-        if name == LIBRARY:
-            return isinstance(table.evaluate(value), TestDouble)
-        return parse_sdk_modules({name: value}, table) is not None
+        return _PatchCall(call, "setitem", arguments, {}, table).parse_module()
     except CannotRewrite:
         # Such as the module that was there before.
-        return False
+        return None
 
 
 def _list_items(given: Sequence[cst.BaseExpression]) -> list[list[cst.BaseExpression]]:

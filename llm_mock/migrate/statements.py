@@ -12,6 +12,7 @@ import libcst.matchers as m
 
 from llm_mock.migrate.argument_logs import APPENDING_CALL, get_container_name
 from llm_mock.migrate.assertions import convert_assertion, get_assertion_name
+from llm_mock.migrate.assigned_modules import AssignedModules
 from llm_mock.migrate.body import (
     Body,
     LocalDefinition,
@@ -45,8 +46,8 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import (
     CannotRewritePatch,
     Patch,
-    check_assigned_modules,
     ends_with_test,
+    parse_assigned_module,
     parse_patch,
     replies_to_prompts,
     wrap_class,
@@ -88,6 +89,7 @@ class StatementRewriter:
         self.table = state.table
         self.reader = state.reader
         self.started_patches = StartedPatches(self._parse_patch)
+        self.assigned_modules = AssignedModules(state.function, self.table.scope)
         self._nesting = 0
 
     def rewrite(self) -> list[Part]:
@@ -102,13 +104,14 @@ class StatementRewriter:
         parts.append(self.state.slots[0])
         parts += self._rewrite_block(body)
         self.started_patches.check_ends(self.state.function)
+        self.assigned_modules.check_ends()
         return parts
 
     def _rewrite_block(self, body: Sequence[cst.BaseStatement]) -> list[Part]:
         parts: list[Part] = []
         for node in body:
             try:
-                parts += self._rewrite_statement(node)
+                parts += self._rewrite_restore(node) or self._rewrite_statement(node)
             except CannotRewrite as error:
                 error.node = error.node or node
                 if not self.state.context.partial or not _is_assertion(node):
@@ -207,13 +210,60 @@ class StatementRewriter:
 
     def _rewrite_finally(self, node: cst.Try) -> list[Part]:
         """Rewrite a `try` that only cleans up, whose body runs as that of a `with` does."""
+        final = cst.ensure_type(node.finalbody, cst.Finally)
+        if self.assigned_modules.is_restore(split_block(final.body)):
+            return self._rewrite_restoring(node, final)
         body = self._rewrite_whole(node)
         self._nesting += 1
         # What cleans up may run after any statement of the body.
-        final = cst.ensure_type(node.finalbody, cst.Finally)
         changed = final.visit(_NestedRewriter(self))
         self._nesting -= 1
         return [node.with_changes(body=body.replace(node.body), finalbody=changed)]
+
+    def _rewrite_restoring(self, node: cst.Try, final: cst.Finally) -> list[Part]:
+        """Rewrite a `try` that only restores modules, of which its body is left."""
+        self._refuse_nested(node, CannotRewritePatch)
+        leading = Slot(comments=collect_comments(*node.leading_lines))
+        parts = [self._add_slot(leading), *self._rewrite_block(split_block(node.body))]
+        if not self._restore_modules(split_block(final.body)):
+            raise CannotRewrite("a module is restored that no mock replaces", node=final)
+        return [*parts, Slot(comments=collect_comments(final))]
+
+    def _rewrite_restore(self, node: cst.BaseStatement) -> list[Part]:
+        """Remove a statement that only restores real modules; return nothing for another one."""
+        if self._restore_modules([node]):
+            return [self._add_slot(Slot.replace(node))]
+        return []
+
+    def _restore_modules(self, nodes: Sequence[cst.BaseStatement]) -> bool:
+        """Note statements that only restore real modules; return False for others."""
+        if not self.assigned_modules.restore(nodes):
+            return False
+        if self._nesting:
+            raise CannotRewritePatch(
+                "sys.modules is restored under a condition, or beside something else",
+                "Use `with patch.dict(sys.modules, …)`, then run this again.",
+                nodes[0],
+            )
+        self.started_patches.has_stopped = True
+        return True
+
+    def _replace_module(self, node: cst.SimpleStatementLine, part: cst.Assign) -> bool:
+        """Apply `sys.modules["openai"] = mock`, or note the module that was there before it."""
+        name = self.assigned_modules.save(part)
+        if name is not None:
+            module = TestDouble(has_any_attribute=False)
+            # Another use of it is refused as that of a mock.
+            self.table.values[name] = module
+            self.state.replies.replacements.append(module)
+            return True
+        patch = parse_assigned_module(part, self.table)
+        if patch is None:
+            return False
+        self._refuse_nested(node, CannotRewritePatch)
+        self.state.add_patch(patch)
+        self.assigned_modules.start(part)
+        return True
 
     def _rewrite_whole(self, node: cst.With | cst.Try) -> Body:
         """Rewrite a block that runs once, and as a whole."""
@@ -339,6 +389,12 @@ class StatementRewriter:
         self.table.values[name] = SideEffectList((*items, given))
         return True
 
+    def _rewrite_library(self, node: cst.SimpleStatementLine, part: cst.Assign) -> Part | None:
+        """Rewrite a statement about a whole library; return None for any other."""
+        if self._replace_module(node, part):
+            return self._add_slot(Slot.replace(node))
+        return self._rewrite_listing(node, part)
+
     def _rewrite_listing(
         self,
         node: cst.SimpleStatementLine,
@@ -417,10 +473,9 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         part: cst.Assign,
     ) -> list[Part] | None:
-        check_assigned_modules(part, self.table)
-        listing = self._rewrite_listing(node, part)
-        if listing is not None:
-            return [listing]
+        library = self._rewrite_library(node, part)
+        if library is not None:
+            return [library]
         started = self.started_patches.find_started(part.value)
         patch = started or self._parse_patch(part.value)
         if patch is None:

@@ -74,13 +74,23 @@ SET = 'monkeypatch.setitem(sys.modules, "openai", fake)'
 
 def migrate(folder: Path, *lines: str, parameter: str = "monkeypatch", start: str = START) -> str:
     """Return the new test below its first line; the reason in its place if it is left."""
-    body = "\n    ".join([*lines, "app.ask()"])
-    result = migrate_file(folder, f"{start}\ndef test_it({parameter}):\n    {body}\n")
+    result = migrate_lines(folder, *lines, "app.ask()", parameter=parameter, start=start)
     if result.manual_changes:
         assert result.changed == ()
-        return "".join(change.reason for change in result.manual_changes)
+        return get_reason(result)
     assert result.changed
     return result.after.partition("def test_it(")[2].partition("\n")[2]
+
+
+def migrate_lines(
+    folder: Path, *lines: str, parameter: str = "monkeypatch", start: str = START
+) -> FileResult:
+    body = "\n    ".join(lines)
+    return migrate_file(folder, f"{start}\ndef test_it({parameter}):\n    {body}\n")
+
+
+def get_reason(result: FileResult) -> str:
+    return "".join(change.reason for change in result.manual_changes)
 
 
 def migrate_file(folder: Path, source: str) -> FileResult:
@@ -280,10 +290,6 @@ USED = 'with patch.dict(sys.modules, {"openai": fake}):'
             [SET, "fake.OpenAI = FakeClient"],
             "openai.OpenAI is replaced after the patch of openai",
         ),
-        (
-            ['sys.modules["openai"] = fake'],
-            'sys.modules["openai"] is assigned, so that later tests may have the mock, too',
-        ),
     ],
 )
 def test_a_mock_with_more_than_calls_is_left(tmp_path: Path, lines: list[str], reason: str) -> None:
@@ -323,6 +329,111 @@ def test_another_module_mocks_no_model(tmp_path: Path, line: str) -> None:
     result = migrate_file(
         tmp_path, f"{START}\ndef test_it(monkeypatch):\n    {line}\n    app.ask()"
     )
+    assert (result.changed, result.manual_changes) == ((), ())
+
+
+SAVED = 'original = sys.modules.get("openai")'
+ASSIGNED = 'sys.modules["openai"] = fake'
+RESTORED = 'sys.modules["openai"] = original'
+
+
+def assign(*lines: str, final: str = RESTORED) -> list[str]:
+    return [SAVED, ASSIGNED, "try:", *[f"    {line}" for line in lines], "finally:", f"    {final}"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        assign("app.ask()"),
+        assign("app.ask()", final='del sys.modules["openai"]'),
+        assign("app.ask()", final='sys.modules.pop("openai", None)'),
+        [
+            'original = sys.modules.pop("openai", None)',
+            "try:",
+            f"    {ASSIGNED}",
+            "    app.ask()",
+            "finally:",
+            "    if original is None:",
+            '        sys.modules.pop("openai", None)',
+            "    else:",
+            f"        {RESTORED}",
+        ],
+        [
+            SAVED,
+            ASSIGNED,
+            "app.ask()",
+            'del sys.modules["openai"]',
+            "if original is not None:",
+            f"    {RESTORED}",
+        ],
+    ],
+)
+def test_an_assigned_mock_and_its_end_become_a_reply(tmp_path: Path, lines: list[str]) -> None:
+    result = migrate_lines(tmp_path, "fake = MagicMock()", ANSWER, *lines, parameter="")
+    assert get_reason(result) == ""
+    assert result.after.endswith(f"def test_it(mock_llm_responses):\n{NEW}")
+
+
+def test_a_fixture_that_assigns_a_mock_configures_the_reply(tmp_path: Path) -> None:
+    fixture = f"""
+@pytest.fixture
+def fake():
+    fake = MagicMock()
+    {ANSWER}
+    {SAVED}
+    {ASSIGNED}
+    yield fake
+    if original:
+        {RESTORED}
+    else:
+        del sys.modules["openai"]
+
+
+def test_it(fake):
+    app.ask()
+"""
+    result = migrate_file(tmp_path, START + fixture)
+    new = 'def fake(mock_llm_responses):\n    mock_llm_responses.set("*", "Hi")\n\n\n'
+    assert get_reason(result) == ""
+    assert result.after.endswith(f"{new}def test_it(fake):\n    app.ask()\n")
+
+
+LEAKS = 'sys.modules["openai"] is assigned, so that later tests may have the mock, too'
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([ASSIGNED, "app.ask()"], LEAKS),
+        ([SAVED, ASSIGNED, "app.ask()", 'sys.modules["other"] = original'], "the use of the mock"),
+        ([ASSIGNED, "app.ask()", 'sys.modules["openai"] = app.ORIGINAL'], LEAKS),
+        (["if app.ask:", f"    {ASSIGNED}"], "mocks are configured in a loop or under a condition"),
+        (
+            assign("app.ask()", final=f"app.close(); {RESTORED}"),
+            "the use of the mock original is unknown",
+        ),
+        (
+            [SAVED, ASSIGNED, "app.ask()", "if app.ask:", f"    {RESTORED}"],
+            "sys.modules is restored under a condition, or beside something else",
+        ),
+        ([*assign("app.ask()"), "assert original"], "the use of the mock original is unknown"),
+        (
+            [SAVED, ASSIGNED, "app.ask()", RESTORED, "app.ask()"],
+            "something is called after the patch was stopped",
+        ),
+    ],
+)
+def test_an_assigned_mock_with_another_end_is_left(
+    tmp_path: Path, lines: list[str], reason: str
+) -> None:
+    result = migrate_lines(tmp_path, "fake = MagicMock()", ANSWER, *lines)
+    assert result.changed == ()
+    assert get_reason(result).startswith(reason)
+
+
+def test_a_module_that_is_missing_for_a_while_mocks_no_model(tmp_path: Path) -> None:
+    lines = [SAVED, 'sys.modules["openai"] = None', "try:", "    app.ask()", "finally:"]
+    result = migrate_lines(tmp_path, *lines, f"    {RESTORED}")
     assert (result.changed, result.manual_changes) == ((), ())
 
 
