@@ -20,6 +20,7 @@ from llm_mock.migrate.sdk_clients import (
     CONTENT_STREAMS,
     CONTENTS,
     EMBEDDINGS,
+    GOOGLE,
     LITELLM,
     MESSAGES,
     RESPONSES,
@@ -100,10 +101,23 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
         path, value = other
         raise CannotRewrite(
             f"the mock of a client has the attribute {path}",
-            "The client is a real one now: configure it as the application does.",
+            _advise_on_attribute(path, patched.library),
             get_node(value),
         )
     return list(replies.values())
+
+
+def _advise_on_attribute(path: str, library: str) -> str:
+    """Return what to do about an attribute of a client that answers no prompt."""
+    if path.removeprefix("aio.") not in ("models.list", "models.list_async"):
+        return "The client is a real one now: configure it as the application does."
+    body = '{"data": [{"id": …}]}'
+    if library == GOOGLE:
+        body = '{"models": [{"name": …}]}'
+    return (
+        "Answer the request for the list, which the real client sends: "
+        f'mock_llm_responses.on("GET", "/**/models", {body}).'
+    )
 
 
 def find_streamed(double: TestDouble) -> Value | None:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("libcst")
 
+from llm_mock import LLMMock
 from llm_mock.migrate.file import FileResult, rewrite_file
 
 COMPLETION = 'Mock(choices=[Mock(message=Mock(content="Hi"))])'
@@ -793,13 +794,40 @@ def test_a_patch_that_wraps_something_else_is_left(tmp_path: Path) -> None:
     assert migrate(tmp_path, '"openai.OpenAI", wraps=litellm.OpenAI')[1] == reason
 
 
-def test_another_method_of_a_client(tmp_path: Path) -> None:
-    lines = "call.return_value.models.list.return_value = []"
-    reason = migrate(tmp_path, '"openai.OpenAI"', lines)[1]
-    assert reason == (
-        "the mock of a client has the attribute models.list. "
-        "The client is a real one now: configure it as the application does."
-    )
+SEE_CLIENT = "The client is a real one now: configure it as the application does."
+SEE_MODELS = (
+    "Answer the request for the list, which the real client sends: "
+    'mock_llm_responses.on("GET", "/**/models", {}).'
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "advice"),
+    [
+        ("openai.OpenAI", "files.list", SEE_CLIENT),
+        ("openai.OpenAI", "models.retrieve", SEE_CLIENT),
+        ("openai.OpenAI", "models.list", SEE_MODELS.replace("{}", '{"data": [{"id": …}]}')),
+        (
+            "anthropic.AsyncAnthropic",
+            "models.list",
+            SEE_MODELS.replace("{}", '{"data": [{"id": …}]}'),
+        ),
+        (
+            "google.genai.Client",
+            "aio.models.list",
+            SEE_MODELS.replace("{}", '{"models": [{"name": …}]}'),
+        ),
+    ],
+)
+def test_another_method_of_a_client(tmp_path: Path, target: str, path: str, advice: str) -> None:
+    reason = migrate(tmp_path, f'"{target}"', f"call.return_value.{path}.return_value = []")[1]
+    assert reason == f"the mock of a client has the attribute {path}. {advice}"
+
+
+def test_the_advice_for_a_list_of_models_works(mock_llm_responses: LLMMock) -> None:
+    openai = pytest.importorskip("openai")
+    mock_llm_responses.on("GET", "/**/models", {"data": [{"id": "small"}]})
+    assert [model.id for model in openai.OpenAI().models.list()] == ["small"]
 
 
 CLIENT = """
