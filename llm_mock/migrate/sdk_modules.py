@@ -186,8 +186,11 @@ def _list_sdk_clients(
             # The name of a class, which is no mock itself.
             part = evaluate_replacement(part.node, table)
             double.attributes[name] = part
+        if isinstance(part, PlainCode):
+            source = to_source(part.node)
+            raise CannotRewrite(f"{library}.{name} is replaced by {source}, whose value is unknown")
         if not isinstance(part, TestDouble):
-            raise CannotRewrite(f"{library}.{name} is replaced by a value that is unknown")
+            raise CannotRewrite(f"{library}.{name} is replaced by several mocks")
         clients.append(_new_client(library, name, part, double))
     return clients
 

@@ -278,6 +278,14 @@ USED = 'with patch.dict(sys.modules, {"openai": fake}):'
             "the module openai is replaced by app.FAKE, whose value is unknown",
         ),
         (
+            ["fake.AsyncOpenAI = app.Client", SET],
+            "openai.AsyncOpenAI is replaced by app.Client, whose value is unknown",
+        ),
+        (
+            ["fake.AsyncOpenAI = [MagicMock()]", SET],
+            "openai.AsyncOpenAI is replaced by several mocks",
+        ),
+        (
             [SET, "app.ask()", "fake.OpenAI.assert_called_once_with(api_key='test')"],
             "fake.OpenAI.assert_called_once_with(api_key='test') asserts on an object that "
             "llm_mock does not replace",
