@@ -156,6 +156,40 @@ class RequestContents:
     call: SingleCall
 
 
+@dataclass(frozen=True)
+class HTTPCallList:
+    """The requests that a route of respx records.
+
+    Attributes:
+        source: the expression for the calls.
+        last: the last of them.
+    """
+
+    source: str
+    last: SingleCall
+
+
+@dataclass(frozen=True)
+class HTTPCall:
+    """The request and the response of one of these calls."""
+
+    call: SingleCall
+
+
+@dataclass(frozen=True)
+class AnsweredRequest:
+    """The HTTP request of a call."""
+
+    call: SingleCall
+
+
+@dataclass(frozen=True)
+class AnsweredContent:
+    """The body of a request, which is JSON."""
+
+    call: SingleCall
+
+
 CallValue = (
     CallList
     | SingleCall
@@ -166,6 +200,10 @@ CallValue = (
     | SingleAttachment
     | RequestConfig
     | RequestContents
+    | HTTPCallList
+    | HTTPCall
+    | AnsweredRequest
+    | AnsweredContent
 )
 """One of these values."""
 
@@ -177,4 +215,7 @@ PARTS_OF_CALLS = (
     SingleAttachment,
     RequestConfig,
     RequestContents,
+    HTTPCall,
+    AnsweredRequest,
+    AnsweredContent,
 )

@@ -14,6 +14,8 @@ from llm_mock.migrate.doubles import (
     Value,
     iterate_doubles,
 )
+from llm_mock.migrate.http_replies import collect_route_replies
+from llm_mock.migrate.http_routes import PatchedRoute
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import LEARN, ConfiguredReply, collect_replies, quote_model
 from llm_mock.migrate.sdk_clients import PatchedClient
@@ -91,7 +93,9 @@ class ConfiguredReplies:
     def _collect_replies(self) -> dict[str, ConfiguredReply]:
         replies: dict[str, ConfiguredReply] = {}
         for getter in self._getters:
-            if isinstance(getter, PatchedClient):
+            if isinstance(getter, PatchedRoute):
+                configured = collect_route_replies(getter, self._table)
+            elif isinstance(getter, PatchedClient):
                 configured = collect_client_replies(getter, self._table)
             else:
                 configured = collect_replies(getter, self._table)
@@ -108,7 +112,7 @@ class ConfiguredReplies:
         slot = self._slots[-1]
         if before is not None:
             # Our queue keeps unused replies; a new side_effect drops those of a mock.
-            if {before.kind, reply.kind} & {"queue", "unknown"}:
+            if {before.kind, reply.kind} & {"queue", "unknown", "endpoint"}:
                 raise CannotRewrite(
                     "the replies of the mock change before or after a list of replies",
                     "Queued replies must be used up: write one mock_llm_responses.add for "

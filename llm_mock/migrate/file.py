@@ -42,7 +42,7 @@ from llm_mock.support.text import format_path
 # libcst parses slowly, so files that cannot have a mock of `llm` or of an SDK are skipped.
 _MAY_MOCK_LLM = re.compile(
     rb"get_(async_)?model\b|\bllm\b|call_history|set_response|OpenAI\b|Anthropic\b|openai|anthropic|litellm"
-    rb"|genai|generate_content|[Mm]istral"
+    rb"|genai|generate_?[Cc]ontent|[Mm]istral"
 )
 
 GetRequestedModels = Callable[[str, str], Sequence[str]]

@@ -295,6 +295,8 @@ class _FunctionRewriter:
     def patches_llm(self) -> bool:
         """Return whether the function patches `llm` anywhere, as far as its calls show."""
         state = self.state
+        if state.routes.is_used or state.routes.problem is not None:
+            return True
         for call in find_nodes(state.function, cst.Call):
             try:
                 if parse_patch(call, state.table, state.context.path) is not None:
@@ -313,6 +315,9 @@ class _FunctionRewriter:
         # The decorator next to the function gives the first argument.
         for decorator in reversed(self.state.function.decorators):
             expression = decorator.decorator
+            if self.state.routes.is_opening(expression):
+                self.comments[:0] = collect_comments(decorator)
+                continue
             patch = parse_patch(
                 expression,
                 self.state.table,
@@ -339,6 +344,7 @@ class _FunctionRewriter:
 
     def _apply_fixtures(self) -> None:
         state = self.state
+        self.removed_parameters |= state.routes.fixtures
         legacy_fixture = find_legacy_fixture(state.function)
         fixtures = state.context.fixtures
         for name in self.parameters:

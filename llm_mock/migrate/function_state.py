@@ -11,6 +11,7 @@ from llm_mock.migrate.argument_logs import find_containers, find_filled_lists
 from llm_mock.migrate.body import Slot
 from llm_mock.migrate.configured_replies import ConfiguredReplies
 from llm_mock.migrate.doubles import ArgumentLog, PatchedGetter, TestDouble, Value
+from llm_mock.migrate.http_routes import RespxRoutes
 from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.sdk_clients import new_handed_client
@@ -176,6 +177,11 @@ class FunctionState:
         """The fixtures whose mocks the function uses, and that do not patch `llm` themselves."""
         self.give: Callable[[], cst.FunctionDef]
         """Returns the fixture that gives its reply function; set if it patches nothing itself."""
+        self.routes = RespxRoutes(
+            function,
+            self.table,
+            context.fixtures,
+        )
         self._asserted_models = asserted_models
 
     def add_client(self, name: str) -> None:
@@ -185,6 +191,12 @@ class FunctionState:
         client = new_handed_client(name, double, self.clients[name])
         self.replies.replacements.append(client.double)
         self.getters.append(client)
+
+    def add_router(self) -> None:
+        """Let the names of the router of respx stand for it."""
+        self.routes.bind()
+        if self.routes.is_used:
+            self.replies.replacements.append(self.routes.router)
 
     def find_logs(self) -> frozenset[str]:
         """Return the names of the function that stand for what fakes keep of their calls."""

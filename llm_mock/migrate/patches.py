@@ -359,16 +359,16 @@ class _PatchCall:
         """Remove the target from the arguments and return its dotted path."""
         first = self.positional.pop(0)
         if self.kind == "patch":
-            return _evaluate_string(first, self.table)
+            return evaluate_string(first, self.table)
         # setattr("app.get_model", new), as opposed to setattr(app, "get_model", new).
         has_only_value = len(self.positional) == 1 and "value" not in self.keywords
         if self.kind == "setattr" and has_only_value:
-            return _evaluate_string(first, self.table)
+            return evaluate_string(first, self.table)
         if not self.positional:
             return None
         owner = self.table.scope.qualify(first)
         second = self.positional.pop(0)
-        name = _evaluate_string(second, self.table)
+        name = evaluate_string(second, self.table)
         if not owner or not name:
             return None
         self.is_of_object = self._is_object(first)
@@ -588,7 +588,7 @@ def _list_items(given: Sequence[cst.BaseExpression]) -> list[list[cst.BaseExpres
     return items
 
 
-def _evaluate_string(node: cst.BaseExpression, table: SymbolTable) -> str | None:
+def evaluate_string(node: cst.BaseExpression, table: SymbolTable) -> str | None:
     """Return the value of a string that is literal or made of constants of the file."""
     if isinstance(node, cst.Name):
         return get_string(table.scope.constants.get(node.value))
@@ -598,8 +598,8 @@ def _evaluate_string(node: cst.BaseExpression, table: SymbolTable) -> str | None
     if isinstance(node, cst.BinaryOperation):
         if not isinstance(node.operator, cst.Add):
             return None
-        left = _evaluate_string(node.left, table)
-        right = _evaluate_string(node.right, table)
+        left = evaluate_string(node.left, table)
+        right = evaluate_string(node.right, table)
         return _join([left, right])
     return get_string(node)
 
@@ -611,7 +611,7 @@ def _evaluate_string_part(
     if isinstance(part, cst.FormattedStringText):
         return part.value
     inserted = cst.ensure_type(part, cst.FormattedStringExpression)
-    return _evaluate_string(inserted.expression, table)
+    return evaluate_string(inserted.expression, table)
 
 
 def _join(parts: list[str | None]) -> str | None:

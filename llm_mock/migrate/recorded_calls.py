@@ -15,10 +15,12 @@ from llm_mock.migrate.call_values import (
     PARTS_OF_CALLS,
     REQUEST_CONFIG,
     REQUEST_CONTENTS,
+    AnsweredContent,
     AttachmentList,
     CallList,
     CallValue,
     ExtraBody,
+    HTTPCallList,
     Kept,
     KeptItems,
     KeywordArguments,
@@ -29,6 +31,14 @@ from llm_mock.migrate.call_values import (
     SingleCall,
 )
 from llm_mock.migrate.doubles import ArgumentLog, LegacyMock, PatchedGetter, TestDouble, Value
+from llm_mock.migrate.http_calls import (
+    find_route,
+    format_body,
+    read_attribute,
+    read_item,
+    read_method,
+)
+from llm_mock.migrate.http_routes import Route, Router
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import (
     ANY_MODEL,
@@ -366,7 +376,7 @@ class CallReader:
         name = get_dotted_name(node) or ""
         root = name.partition(".")[0]
         value = self.table.values.get(root)
-        if isinstance(value, ArgumentLog):
+        if isinstance(value, (ArgumentLog, Route, Router)):
             return False
         return isinstance(value, TestDouble)
 
@@ -521,12 +531,25 @@ class CallReader:
         owner = self.read(node.value)
         if isinstance(owner, (SingleAttachment, SingleCall, RequestConfig)):
             return _read_attribute_of_call(owner, name, node)
-        if owner is not None or not self.table.find_mocks(node.value):
+        if owner is not None:
+            return read_attribute(owner, name, node)
+        if not self.table.find_mocks(node.value):
             return None
         double = self.table.evaluate(node.value)
         if isinstance(double, LegacyMock) and name == "call_history":
             self.checks_calls = True
             return CallList(LEGACY_CALLS, is_legacy=True)
+        return self._read_calls_of_double(double, name, node)
+
+    def _read_calls_of_double(
+        self,
+        double: Value,
+        name: str,
+        node: cst.BaseExpression,
+    ) -> CallValue | cst.BaseExpression | None:
+        route = find_route(double, node)
+        if route is not None and name == "calls":
+            return self._read_requests(route, node)
         # An AsyncMock counts awaits as well.
         name = name.replace("await_", "call_")
         if not isinstance(double, TestDouble) or name not in CALL_ATTRIBUTES:
@@ -562,6 +585,14 @@ class CallReader:
             return SingleCall(f"{owner}.last_call", sdk=role.sdk)
         return CallList(calls, sdk=role.sdk)
 
+    def _read_requests(self, route: TestDouble, node: cst.BaseExpression) -> HTTPCallList:
+        """Read `route.calls`."""
+        calls = self._read_calls(route, "call_args_list", node)
+        last = self._read_calls(route, "call_args", node)
+        assert isinstance(calls, CallList)
+        assert isinstance(last, SingleCall)
+        return HTTPCallList(calls.source, last)
+
     def _read_subscript(self, node: cst.Subscript) -> CallValue | cst.BaseExpression | None:
         owner = self.read(node.value)
         index = get_index(node)
@@ -569,7 +600,7 @@ class CallReader:
             return None
         number = get_int(index)
         name = get_string(index)
-        if isinstance(owner, CallList):
+        if isinstance(owner, (CallList, HTTPCallList)):
             return self._read_call_at(owner, number)
         if isinstance(owner, SingleCall):
             return _read_call_item(owner, number, name)
@@ -601,12 +632,14 @@ class CallReader:
 
     def _read_call_at(
         self,
-        calls: CallList,
+        calls: CallList | HTTPCallList,
         number: int | None,
     ) -> CallValue | cst.BaseExpression | None:
         """Read `calls[0]`."""
         if number is None:
             return None
+        if isinstance(calls, HTTPCallList):
+            return read_item(calls, number)
         call = SingleCall(
             f"{calls.source}[{number}]",
             calls.is_of_getter,
@@ -640,12 +673,24 @@ class CallReader:
         if m.matches(node, _LEN_CALL):
             [argument] = node.args
             calls = self.read(argument.value)
-            if not isinstance(calls, (CallList, AttachmentList)):
+            if not isinstance(calls, (CallList, AttachmentList, HTTPCallList)):
                 return None
             return parse_expression(f"len({calls.source})")
         if m.matches(node, _GET_CALL):
             return self._read_get(node)
-        return None
+        return self._read_content(node)
+
+    def _read_content(self, node: cst.Call) -> CallValue | cst.BaseExpression | None:
+        """Read `json.loads(request.content)`, or a part of it."""
+        if isinstance(node.func, cst.Attribute):
+            content = read_method(self.read(node.func.value), node.func.attr.value)
+            if content is not None:
+                return content
+        is_load = self.table.scope.qualify(node.func) == "json.loads"
+        if not is_load or len(node.args) != 1:
+            return None
+        loaded = self.read(node.args[0].value)
+        return format_body(loaded) if isinstance(loaded, AnsweredContent) else None
 
     def _read_get(self, node: cst.Call) -> CallValue | cst.BaseExpression | None:
         """Read `kwargs.get(name)`."""

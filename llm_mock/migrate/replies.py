@@ -71,7 +71,7 @@ class ConfiguredReply:
 
     Attributes:
         model: the model name, or `"*"`.
-        kind: `set`, `queue`, `error`, `unknown` or `legacy`.
+        kind: `set`, `queue`, `error`, `endpoint`, `unknown` or `legacy`.
         statements: the source of the statements.
     """
 
@@ -359,12 +359,12 @@ class PromptMethod:
         effect = method.side_effect
         if isinstance(effect, TestDouble):
             raise_problem(effect)
-            return self._convert_standing(effect.return_value)
+            return self.convert_standing(effect.return_value)
         if isinstance(effect, SideEffectList):
             return self._convert_queue(effect.values)
         if isinstance(effect, PlainCode):
-            return self._convert_side_effect(effect.node)
-        return self._convert_standing(method.return_value)
+            return self.convert_side_effect(effect.node)
+        return self.convert_standing(method.return_value)
 
     def convert_function(self, function: FunctionDouble) -> ConfiguredReply:
         """Convert a function of the prompt in its place, and configure it."""
@@ -399,7 +399,8 @@ class PromptMethod:
             )
         return reply
 
-    def _convert_side_effect(self, node: cst.BaseExpression) -> ConfiguredReply:
+    def convert_side_effect(self, node: cst.BaseExpression) -> ConfiguredReply:
+        """Return an error, or a list of responses and errors, as a configured reply."""
         values = get_elements(node)
         if values is not None:
             return self._convert_queue([PlainCode(value) for value in values])
@@ -432,7 +433,8 @@ class PromptMethod:
         """Return an error as an argument of `set_error`."""
         return to_source(node)
 
-    def _convert_standing(self, value: Value | None) -> ConfiguredReply | None:
+    def convert_standing(self, value: Value | None) -> ConfiguredReply | None:
+        """Return the response to every call as a configured reply, None without one."""
         if value is None:
             reply = None
         else:

@@ -259,7 +259,7 @@ def new_patched_function(target: str, double: TestDouble, name: str) -> PatchedC
         name: its qualified name.
     """
     path = FUNCTIONS[name]
-    owner = TestDouble(return_value=_new_client(double, path))
+    owner = TestDouble(return_value=new_client(double, path))
     library = METHODS[path]
     if name.startswith(LITELLM):
         library = LITELLM
@@ -277,7 +277,7 @@ def new_patched_member(target: str, double: TestDouble, member: ClientMember) ->
     """Return the patch of a client class that the patch of a client, or its method, amounts to."""
     client = double
     if member.path:
-        client = _new_client(double, member.path)
+        client = new_client(double, member.path)
     patched = new_handed_client(
         target,
         client,
@@ -287,7 +287,7 @@ def new_patched_member(target: str, double: TestDouble, member: ClientMember) ->
     return patched
 
 
-def _new_client(method: TestDouble, path: str) -> TestDouble:
+def new_client(method: TestDouble, path: str) -> TestDouble:
     """Return the double of a client that has a method at a path."""
     client = method
     for attribute in reversed(path.split(".")):

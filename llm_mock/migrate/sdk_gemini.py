@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from llm_mock.migrate.doubles import Value
+import libcst as cst
+
+from llm_mock.migrate.doubles import PlainCode, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.replies import format_reply
+from llm_mock.migrate.replies import format_reply, get_node
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
     UsageFields,
@@ -20,7 +22,7 @@ from llm_mock.migrate.sdk_parts import (
     refuse_empty,
 )
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import to_source
+from llm_mock.migrate.syntax import read_dict, to_source
 
 _FIELDS = {
     "response": ("text", "candidates", "function_calls", "usage_metadata"),
@@ -38,6 +40,49 @@ _USAGE = UsageFields(
 )
 _ENDS = {"STOP": "", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 """The finish reasons of replies, by those of Gemini; a reply without one ends with the first."""
+_JSON_NAMES = {
+    "usageMetadata": "usage_metadata",
+    "finishReason": "finish_reason",
+    "functionCall": "function_call",
+    "promptTokenCount": "prompt_token_count",
+    "candidatesTokenCount": "candidates_token_count",
+    "totalTokenCount": "total_token_count",
+}
+"""The attributes of the SDK's objects by their names in JSON, where these differ."""
+# The mock sends them by itself.
+_ENVELOPE = ("modelVersion", "responseId", "createTime")
+
+
+def convert_content_json(double: Value, table: SymbolTable) -> str | None:
+    """Return the source of the reply for the JSON of a response to `generateContent`.
+
+    Args:
+        double: the JSON.
+        table: the values of the test's names.
+    """
+    node = get_node(double)
+    assert node is not None
+    return convert_content(PlainCode(_rename_keys(node)), table)
+
+
+def _rename_keys(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return JSON with the names of the SDK, except in the arguments of functions."""
+    if isinstance(node, cst.List):
+        elements = [
+            element.with_changes(value=_rename_keys(element.value)) for element in node.elements
+        ]
+        return node.with_changes(elements=elements)
+    items = read_dict(node) if isinstance(node, cst.Dict) else None
+    if items is None:
+        return node
+    renamed = []
+    for name, value in items.items():
+        if name in _ENVELOPE:
+            continue
+        key = cst.SimpleString(f'"{_JSON_NAMES.get(name, name)}"')
+        item = value if name == "args" else _rename_keys(value)
+        renamed.append(cst.DictElement(key, item))
+    return cst.Dict(renamed)
 
 
 def convert_content(double: Value, table: SymbolTable) -> str | None:

@@ -89,7 +89,7 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
     raise_problem(client)
     replies: dict[str, ConfiguredReply] = {}
     for path, method in find_methods(client):
-        kind = _EmbeddingMethod if path == EMBEDDINGS else _CreateMethod
+        kind = EmbeddingMethod if path == EMBEDDINGS else CreateMethod
         reply = kind(patched, path, method, table).convert()
         if reply is None:
             continue
@@ -130,7 +130,7 @@ def find_streamed(double: TestDouble) -> Value | None:
     return None
 
 
-class _CreateMethod(PromptMethod):
+class CreateMethod(PromptMethod):
     """Converts the double of a method such as `chat.completions.create`."""
 
     async_problem = (
@@ -232,7 +232,7 @@ def _has_own_id(node: cst.Dict, written: cst.BaseExpression, table: SymbolTable)
     return table.texts[text] > own
 
 
-class _EmbeddingMethod(_CreateMethod):
+class EmbeddingMethod(CreateMethod):
     """Converts the double of the method for vectors into answers of the endpoint.
 
     Not into `set_embedding`: that needs the text of each vector, and the length that the model's

@@ -41,6 +41,7 @@ from llm_mock.migrate.doubles import (
 )
 from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
+from llm_mock.migrate.http_replies import is_response
 from llm_mock.migrate.legacy_mock import convert_set_response
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import (
@@ -52,7 +53,7 @@ from llm_mock.migrate.patches import (
     replies_to_prompts,
     wrap_class,
 )
-from llm_mock.migrate.recorded_calls import SEE_CALLS
+from llm_mock.migrate.recorded_calls import ALL, SEE_CALLS, format_history
 from llm_mock.migrate.started_patches import StartedPatches
 from llm_mock.migrate.syntax import (
     collect_names,
@@ -68,7 +69,7 @@ from llm_mock.migrate.syntax import (
     to_source,
 )
 from llm_mock.migrate.targets import GETTERS, LIBRARY, LISTINGS
-from llm_mock.migrate.value_types import is_error
+from llm_mock.migrate.value_types import is_error, is_literal
 
 _METHOD_OF_NAME = m.Call(m.Attribute(m.Name()))
 _RESULT = m.Name("return_value") | m.Name("side_effect")
@@ -91,9 +92,14 @@ class StatementRewriter:
         self.started_patches = StartedPatches(self._parse_patch)
         self.assigned_modules = AssignedModules(state.function, self.table.scope)
         self._nesting = 0
+        self._route_slot = Slot()
+        """The end of the block in which routes of respx answer."""
+        self._route_names: set[str] = set()
+        """The names that the removed routes use, and those of which their data is made."""
 
     def rewrite(self) -> list[Part]:
         """Rewrite the body of the function."""
+        self.state.add_router()
         body = split_block(self.state.function.body)
         parts: list[Part] = []
         if body and is_docstring(body[0]):
@@ -105,7 +111,35 @@ class StatementRewriter:
         parts += self._rewrite_block(body)
         self.started_patches.check_ends(self.state.function)
         self.assigned_modules.check_ends()
-        return parts
+        self.state.routes.check_all_rewritten()
+        if self._needs_call():
+            self._route_slot.lines.append(f"assert {format_history(ALL)}")
+        if self._route_slot not in parts:
+            parts.append(self._route_slot)
+        return [self._release(part) for part in parts]
+
+    def _release(self, part: Part) -> Part:
+        """Return data as a definition, which goes if only a route of the old test needed it."""
+        if not isinstance(part, cst.SimpleStatementLine):
+            return part
+        statement = _drop_annotation(get_small_statement(part))
+        if not isinstance(statement, cst.Assign):
+            return part
+        value = statement.value
+        names = frozenset(_list_assigned_names(statement))
+        is_of_route = bool(names) and names <= self._route_names
+        if is_of_route and (is_literal(value) or is_response(value, self.table)):
+            return LocalDefinition(part, names)
+        return part
+
+    def _needs_call(self) -> bool:
+        """Return whether nothing in the new test checks what respx did, that a route is called."""
+        state = self.state
+        if not state.routes.patches or not state.routes.checks_routes:
+            return False
+        kinds = {reply.kind for reply in state.replies.replies.values()}
+        # Each queued reply must be used.
+        return not state.reader.expects_calls and kinds != {"queue"}
 
     def _rewrite_block(self, body: Sequence[cst.BaseStatement]) -> list[Part]:
         parts: list[Part] = []
@@ -173,6 +207,8 @@ class StatementRewriter:
         if not items:
             parts += self._rewrite_block(split_block(node.body))
             footer = getattr(node.body, "footer", ())
+            if self._starts_router(node):
+                parts.append(self._route_slot)
             return [*parts, Slot(comments=collect_comments(*footer))]
         body = self._rewrite_whole(node)
         if node.items[-1] in removed:
@@ -184,12 +220,18 @@ class StatementRewriter:
         )
         return [*parts, changed]
 
+    def _starts_router(self, node: cst.With) -> bool:
+        return any(self.state.routes.is_opening(item.item) for item in node.items)
+
     def _apply_with_item(self, node: cst.With, item: cst.WithItem) -> str | None:
         """Apply an item that is a patch; return None for any other.
 
         Returns:
             The class that the patch goes on to wrap; empty if it is removed.
         """
+        if self.state.routes.is_opening(item.item):
+            self._refuse_nested(node, CannotRewritePatch)
+            return ""
         named = self.started_patches.find_named(item.item)
         patch = named or self._parse_patch(item.item)
         if patch is None:
@@ -350,12 +392,12 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         part: cst.BaseSmallStatement,
     ) -> Part | None:
-        """Rewrite a statement that starts a log, or starts or fills a list of mocks.
+        """Rewrite a statement that starts a log or a route, or starts or fills a list of mocks.
 
         Returns:
             What it becomes; None for any other statement.
         """
-        if self._add_log(part):
+        if self._add_log(part) or self._add_route(node, part):
             return self._add_slot(Slot.replace(node, configures=True))
         lists = self.state.filled_lists & collect_names(part)
         if not lists:
@@ -467,6 +509,39 @@ class StatementRewriter:
             self.state.replies.update()
         lines.append(convert_set_response(cst.ensure_type(value, cst.Call)))
         return _replace_line(node, lines)
+
+    def _add_route(self, node: cst.SimpleStatementLine, part: cst.BaseSmallStatement) -> bool:
+        """Apply `route = router.post(url)`, named or not; return False for another statement."""
+        if not isinstance(part, (cst.Expr, cst.Assign)):
+            return False
+        route = self.state.routes.apply(part.value)
+        if route is None:
+            return False
+        self._refuse_nested(node, CannotRewritePatch)
+        self.state.add_getters(self.state.routes.patches)
+        self._route_names |= self._collect_route_names(part.value)
+        if isinstance(part, cst.Expr):
+            return True
+        names = _list_assigned_names(part)
+        if len(names) != len(part.targets):
+            raise CannotRewritePatch(
+                f"the route is given to something else than a name: {get_first_line(node)}",
+                "Give it a name in the test, then run this again.",
+                node,
+            )
+        self.table.values[names[0]] = route
+        return True
+
+    def _collect_route_names(self, value: cst.BaseExpression) -> set[str]:
+        """Return the names in an expression, and in the data that they stand for."""
+        names: set[str] = set()
+        pending = set(collect_names(value))
+        while pending:
+            name = pending.pop()
+            names.add(name)
+            for node in self.table.plain.get(name, ()):
+                pending |= collect_names(node) - names
+        return names
 
     def _rewrite_assignment(
         self,

@@ -98,6 +98,12 @@ def is_pure(node: cst.BaseExpression, table: SymbolTable) -> bool:
     return True
 
 
+def is_literal(node: cst.BaseExpression) -> bool:
+    """Return whether an expression is a text, a dict or a list, without a call in it."""
+    kinds = (cst.SimpleString, cst.FormattedString, cst.Dict, cst.List)
+    return isinstance(node, kinds) and not find_nodes(node, cst.Call, cst.Await)
+
+
 def makes_object(node: cst.BaseExpression) -> bool:
     """Return whether an expression calls a class, judged by its name."""
     if not isinstance(node, cst.Call):
