@@ -24,6 +24,7 @@ from llm_mock.migrate.conftests import (
     outlasts_test,
     serves_several_tests,
 )
+from llm_mock.migrate.framework_models import find_framework_model
 from llm_mock.migrate.function import patches_llm, rewrite_function
 from llm_mock.migrate.function_state import FileContext, RewrittenFunction
 from llm_mock.migrate.imports import update_imports
@@ -42,7 +43,7 @@ from llm_mock.support.text import format_path
 # libcst parses slowly, so files that cannot have a mock of `llm` or of an SDK are skipped.
 _MAY_MOCK_LLM = re.compile(
     rb"get_(async_)?model\b|\bllm\b|call_history|set_response|OpenAI\b|Anthropic\b|openai|anthropic|litellm"
-    rb"|genai|generate_?[Cc]ontent|[Mm]istral"
+    rb"|genai|generate_?[Cc]ontent|[Mm]istral|pydantic_ai|langchain"
 )
 
 GetRequestedModels = Callable[[str, str], Sequence[str]]
@@ -212,6 +213,8 @@ class _FileRewriter:
         self.context = replace(context, inherited=find_inherited(context))
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
+        self.fake_models: dict[str, CannotRewrite] = {}
+        """The functions with fake models of frameworks, which keep no other one from changing."""
         self.class_patches: dict[str, list[cst.Decorator]] = {}
         """The decorators of each class that patch `llm` for its tests."""
 
@@ -331,6 +334,8 @@ class _FileRewriter:
                 result = self._adapt_to_owner(function, result)
                 if name in self.context.fixtures:
                     self._check_conftest(result)
+            else:
+                self._note_fake_model(name, node)
             self.results[name] = result
         except CannotRewrite as error:
             is_class_fixture = function.owner is not None and is_fixture(function.node)
@@ -338,6 +343,11 @@ class _FileRewriter:
                 self.problems[name] = _new_class_fixture_problem(function)
             else:
                 self.problems[name] = error
+
+    def _note_fake_model(self, name: str, node: cst.FunctionDef) -> None:
+        problem = find_framework_model(node, self.context.scope)
+        if problem is not None:
+            self.fake_models[name] = problem
 
     def _adapt_to_owner(
         self,
@@ -493,7 +503,7 @@ class _FileRewriter:
                 names[node.name.value] = node.name
         for function in self.functions:
             names[function.name] = function.node.name
-        problems = list(self.problems.items())
+        problems = [*self.problems.items(), *self.fake_models.items()]
         for name, result in self.results.items():
             problems += [(name, todo) for todo in result.todos]
         changes = []

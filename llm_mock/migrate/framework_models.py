@@ -1,0 +1,70 @@
+"""Find fake models of frameworks, and fake transports of clients, which stay as they are."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.scope import Scope
+from llm_mock.migrate.sdk_clients import CLIENTS
+from llm_mock.migrate.syntax import find_nodes, get_first_line
+
+_PYDANTIC_AI = (
+    "pydantic_ai.models.test.TestModel",
+    "pydantic_ai.models.function.FunctionModel",
+)
+_LANGCHAIN = ("langchain_core.language_models.", "langchain_community.chat_models.fake.")
+_TRANSPORTS = ("httpx.MockTransport", "httpx2.MockTransport")
+_SEE = "docs/coming-from.md shows such a test before and after, under"
+
+
+def find_framework_model(function: cst.FunctionDef, scope: Scope) -> CannotRewrite | None:
+    """Return why a function with a fake model of a framework stays as it is, or None."""
+    calls = find_nodes(function, cst.Call)
+    makes_client = any(_is_client(call, scope) for call in calls)
+    for call in calls:
+        name = scope.qualify(call.func)
+        if name in _TRANSPORTS and makes_client:
+            return _new_transport_problem(call)
+        problem = _find_problem(name, call)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _find_problem(name: str, call: cst.Call) -> CannotRewrite | None:
+    """Return why the call of a class stays, if it makes a fake model."""
+    _, _, class_name = name.rpartition(".")
+    if name in _PYDANTIC_AI:
+        return CannotRewrite(
+            f"{class_name} replaces the model of an agent, and the test does not name that model",
+            "Keep the model of the agent, and configure its reply: "
+            f"mock_llm_responses.set(model, reply). {_SEE} pydantic-ai's TestModel.",
+            call,
+        )
+    if name.startswith(_LANGCHAIN) and "Fake" in class_name:
+        return CannotRewrite(
+            f"{class_name} replaces a model of LangChain, and the test does not name that model",
+            "Make the model of production, such as init_chat_model(name), and configure its "
+            f"reply: mock_llm_responses.add(name, reply). {_SEE} LangChain's fake models.",
+            call,
+        )
+    return None
+
+
+def _is_client(call: cst.Call, scope: Scope) -> bool:
+    """Return whether a call makes a client of an SDK that sends requests in a way of its own."""
+    module, _, name = scope.qualify(call.func).rpartition(".")
+    if name not in CLIENTS.get(module, ()):
+        return False
+    keywords = [argument.keyword.value for argument in call.args if argument.keyword]
+    return "http_client" in keywords
+
+
+def _new_transport_problem(call: cst.Call) -> CannotRewrite:
+    return CannotRewrite(
+        f"the client has a fake transport: {get_first_line(call)}",
+        "Make the client without http_client, and configure the reply in place of the HTTP "
+        'response: mock_llm_responses.set("*", "text").',
+        call,
+    )
