@@ -131,7 +131,10 @@ def explain_near_reply(mock: ExplainedMock, call: Call) -> str:
         model = call["model_id"]
         is_near = find_nearest(reply.model, [model], CERTAIN) is not None
         # A reply for another model may well be meant for another call.
-        if (is_near or matches_name(reply.model, model)) and len(_find_misses(reply, call)) == 1:
+        if not is_near and not matches_name(reply.model, model):
+            continue
+        misses = _find_misses(reply, call)
+        if len(misses) == 1:
             near.append(reply)
     if not near:
         return ""

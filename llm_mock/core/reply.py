@@ -826,9 +826,14 @@ def _check_content(text: object, data: object, chunks: object) -> None:
     if has_text and not isinstance(text, str):
         advice = _explain_wrong_text(text)
         raise InvalidReply(f"This is not text: {described(text)}. {advice}")
-    # First the usual cases, because this runs for each reply.
-    if not has_data or isinstance(data, (dict, list)):
-        return
+    # Not for the usual types, because this runs for each reply.
+    if has_data and not isinstance(data, (dict, list)):
+        _refuse_function(data)
+
+
+def _refuse_function(data: object) -> None:
+    """Raise an InvalidReply if the data of a reply is a function or a coroutine."""
+    __tracebackhide__ = True
     if inspect.iscoroutine(data) or inspect.isfunction(data):
         advice = _explain_wrong_text(data)
         raise InvalidReply(f"This is not data: {described(data)}. {advice}")

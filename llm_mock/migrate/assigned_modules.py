@@ -31,11 +31,11 @@ class AssignedModules:
 
     def __init__(self, function: cst.FunctionDef, scope: Scope) -> None:
         self._scope = scope
-        assigned = [
-            find_module_entry(target.target, scope)
-            for target in find_nodes(function.body, cst.AssignTarget)
-        ]
-        self._assigned = {name for name in assigned if name in (*SDKS, LIBRARY)}
+        self._assigned = set()
+        for node in find_nodes(function.body, cst.AssignTarget):
+            name = find_module_entry(node.target, scope)
+            if name in (*SDKS, LIBRARY):
+                self._assigned.add(name)
         self._saved: dict[str, str] = {}
         """The modules that were in `sys.modules` before, by the names that stand for them."""
         self._running: dict[str, cst.CSTNode] = {}
@@ -117,7 +117,9 @@ class AssignedModules:
     def _tests_saved(self, test: cst.BaseExpression) -> bool:
         """Return whether a condition depends on a module that was there before, and on no call."""
         names = collect_names(test)
-        return not names.isdisjoint(self._saved) and not find_nodes(test, cst.Call)
+        if names.isdisjoint(self._saved):
+            return False
+        return not find_nodes(test, cst.Call)
 
     def _find_entry(self, part: cst.BaseSmallStatement | None) -> str | None:
         """Return the module that a statement removes, or puts back; None for another statement."""

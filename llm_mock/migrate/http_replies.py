@@ -201,7 +201,10 @@ class _RouteMethod(CreateMethod):
         """Return whether the test names the id of a response."""
         items = read_dict(node) or {}
         text = get_string(items.get("id"))
-        return text is not None and self.table.texts[text] > self._count_own(written)[text]
+        if text is None:
+            return False
+        own = self._count_own(written)
+        return self.table.texts[text] > own[text]
 
     def _count_own(self, written: cst.BaseExpression) -> Counter[str]:
         """Return the texts of the test that a response itself has, each with how often."""
@@ -222,8 +225,9 @@ class _RouteMethod(CreateMethod):
         for other, number in self.table.texts.items():
             if not other or number <= own[other]:
                 continue
-            if any(other in text or text in other for text in texts):
-                return True
+            for text in texts:
+                if other in text or text in other:
+                    return True
         return False
 
     def _find_template(self, response: _Response) -> str | None:
@@ -246,7 +250,9 @@ class _RouteMethod(CreateMethod):
         if response.body is None:
             return False
         node = _expand(response.body, self.table)
-        return _UNUSUAL in _list_texts(node) or self._is_named(node, response.body)
+        if _UNUSUAL in _list_texts(node):
+            return True
+        return self._is_named(node, response.body)
 
     def _read_response(self, value: Value) -> _Response:
         """Read `httpx.Response(200, json={…})`.
@@ -343,9 +349,12 @@ def _format_headers(response: _Response, ignored: str = "") -> str:
 def _read_dump(node: cst.BaseExpression, table: SymbolTable) -> cst.BaseExpression | None:
     """Return the data of `json.dumps(data)`, perhaps encoded; None for another expression."""
     if m.matches(node, _ENCODED):
-        function = cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute)
-        node = function.value
-    if not isinstance(node, cst.Call) or table.scope.qualify(node.func) != "json.dumps":
+        call = cst.ensure_type(node, cst.Call)
+        method = cst.ensure_type(call.func, cst.Attribute)
+        node = method.value
+    if not isinstance(node, cst.Call):
+        return None
+    if table.scope.qualify(node.func) != "json.dumps":
         return None
     arguments = get_arguments(node)
     if arguments is None or len(arguments[0]) != 1:
@@ -360,7 +369,9 @@ def _resolve(node: cst.BaseExpression, table: SymbolTable) -> cst.BaseExpression
         return value
     name = value.func.value
     helper = table.scope.functions.get(name)
-    if helper is None or helper.decorators or helper.asynchronous or name in table.values:
+    if helper is None or name in table.values:
+        return value
+    if helper.decorators or helper.asynchronous:
         return value
     result: Value = table.scope.fakes.call_helper(
         helper,

@@ -178,8 +178,11 @@ class RespxRoutes:
             self._scan(function)
 
     def _imports_http(self) -> bool:
-        modules = {name.partition(".")[0] for name in self._table.scope.imports.values()}
-        return not modules.isdisjoint((RESPX, "httpx", "httpx2"))
+        for name in self._table.scope.imports.values():
+            package = name.partition(".")[0]
+            if package in (RESPX, "httpx", "httpx2"):
+                return True
+        return False
 
     @property
     def fixtures(self) -> set[str]:
@@ -333,7 +336,9 @@ class RespxRoutes:
             answered: the ids of the nodes to which the function gives an answer.
         """
         function = call.func
-        if not isinstance(function, cst.Attribute) or function.attr.value not in _HTTP_METHODS:
+        if not isinstance(function, cst.Attribute):
+            return False
+        if function.attr.value not in _HTTP_METHODS:
             return False
         return self._is_router(function.value) or id(call) in answered
 
@@ -457,7 +462,10 @@ class RespxRoutes:
         positional, keywords = arguments
         if positional:
             keywords["return_value"] = positional[0]
-        return {name: self._table.evaluate(value) for name, value in keywords.items()}
+        values = {}
+        for name, value in keywords.items():
+            values[name] = self._table.evaluate(value)
+        return values
 
     def _new_response(self, node: cst.Call) -> cst.Call:
         """Return the `httpx.Response` that `respond` makes of its arguments."""

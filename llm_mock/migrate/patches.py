@@ -253,7 +253,10 @@ class _PatchCall:
         """Return the patch of entries of `sys.modules` that replace `llm` or an SDK, or None."""
         entries = self._list_entries()
         # None makes the import fail, and mocks nothing.
-        mocks = {name: node for name, node in entries.items() if to_source(node) != "None"}
+        mocks = {}
+        for name, mocked in entries.items():
+            if to_source(mocked) != "None":
+                mocks[name] = mocked
         if LIBRARY in mocks:
             return self._parse_library(mocks[LIBRARY], is_only=len(entries) == 1)
         try:
@@ -316,7 +319,7 @@ class _PatchCall:
             keywords = self.keywords
         entries = {}
         for key, value in pairs:
-            name = _evaluate_string(key, self.table) or f"<{to_source(key)}>"
+            name = evaluate_string(key, self.table) or f"<{to_source(key)}>"
             entries[name] = value
         for name, value in keywords.items():
             if name not in ("clear", "values"):
@@ -563,14 +566,17 @@ class _PatchCall:
 def parse_assigned_module(node: cst.Assign, table: SymbolTable) -> Patch | None:
     """Parse `sys.modules["openai"] = mock`, or return None for another assignment."""
     target = node.targets[0].target
-    if len(node.targets) > 1 or find_module_entry(target, table.scope) is None:
+    if len(node.targets) > 1:
+        return None
+    if find_module_entry(target, table.scope) is None:
         return None
     entry = cst.ensure_type(target, cst.Subscript)
     name = get_index(entry)
     assert name is not None
     arguments = [entry.value, name, node.value]
     # The same as `monkeypatch.setitem`.
-    call = cst.Call(cst.Name("setitem"), [cst.Arg(argument) for argument in arguments])
+    args = [cst.Arg(argument) for argument in arguments]
+    call = cst.Call(cst.Name("setitem"), args)
     try:
         return _PatchCall(call, "setitem", arguments, {}, table).parse_module()
     except CannotRewrite:

@@ -41,8 +41,12 @@ def parse_sdk_modules(
     """
     if not any(map(_find_sdk, entries)):
         return None
-    values = {name: _evaluate_module(name, node, table) for name, node in entries.items()}
-    sdks = [name for name in entries if _mocks_sdk(name, values[name], table)]
+    values = {}
+    sdks = []
+    for name, node in entries.items():
+        values[name] = _evaluate_module(name, node, table)
+        if _mocks_sdk(name, values[name], table):
+            sdks.append(name)
     if not sdks:
         return None
     doubles: dict[str, TestDouble] = {}
@@ -58,7 +62,9 @@ def parse_sdk_modules(
 
 def find_module_entry(node: cst.BaseExpression, scope: Scope) -> str | None:
     """Return the name of the module of `sys.modules["openai"]`, or None for another expression."""
-    if not isinstance(node, cst.Subscript) or scope.qualify(node.value) != "sys.modules":
+    if not isinstance(node, cst.Subscript):
+        return None
+    if scope.qualify(node.value) != "sys.modules":
         return None
     index = get_index(node)
     return None if index is None else get_string(index)
@@ -115,7 +121,9 @@ def _evaluate_submodule(
     owner = table.evaluate(node.value)
     attribute = node.attr.value
     # After its patch a mock has no other attributes.
-    if not isinstance(owner, TestDouble) or name != f"{owner.library}.{attribute}":
+    if not isinstance(owner, TestDouble):
+        return None
+    if name != f"{owner.library}.{attribute}":
         return None
     return owner.attributes.setdefault(attribute, TestDouble())
 
@@ -132,7 +140,9 @@ def _mocks_sdk(
     if not isinstance(value, TestDouble):
         return name == sdk
     if name == sdk:
-        return value.has_any_attribute or not value.attributes.keys().isdisjoint(list_parts(sdk))
+        parts = list_parts(sdk)
+        has_part = not value.attributes.keys().isdisjoint(parts)
+        return has_part or value.has_any_attribute
     # `google` is a package of many libraries, and `openai.types` has no client.
     child = sdk.removeprefix(f"{name}.")
     return child in value.attributes or sdk in table.texts

@@ -522,7 +522,8 @@ def evaluate_replacement(node: cst.BaseExpression, table: SymbolTable) -> Value:
     arguments = []
     for name in _list_options(definition):
         values[name] = Argument(name)
-        arguments.append(cst.Arg(cst.Name(name), keyword=cst.Name(name)))
+        keyword = cst.Name(name)
+        arguments.append(cst.Arg(cst.Name(name), keyword=keyword))
     inner = SymbolTable(scope, values, table.depth + 1)
     call = cst.Call(node, arguments)
     fake = inner.evaluate(call)

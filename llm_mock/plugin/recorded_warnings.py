@@ -25,7 +25,8 @@ def drop_shown_warnings(section: str, config: pytest.Config) -> None:
         section: the text of the section.
         config: the configuration, with which pytest may show no sections.
     """
-    if config.getoption("tbstyle") in ("no", "line") or config.getoption("showcapture") != "all":
+    has_sections = config.getoption("tbstyle") not in ("no", "line")
+    if not has_sections or config.getoption("showcapture") != "all":
         return
     recorded = get_recorded_warnings()
     for warning in recorded.copy():

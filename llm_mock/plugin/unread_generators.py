@@ -39,7 +39,9 @@ def _explain_generator(value: object, item: pytest.Item) -> str:
     else:
         return ""
     # The expression of a generator calls no function of the project by itself.
-    if not is_created or name.endswith("<genexpr>") or not is_of_project(code.co_filename, item):
+    if not is_created or name.endswith("<genexpr>"):
+        return ""
+    if not is_of_project(code.co_filename, item):
         return ""
     function = name.rpartition("<locals>.")[2]
     return (
@@ -57,5 +59,8 @@ def _is_created(code: CodeType, frame: FrameType | None) -> bool:
     """
     # Only Python from 3.12 on has a function for this. Before it starts, its line is the first one.
     first = code.co_firstlineno
-    has_body_below = any(number not in (None, first) for _, _, number in code.co_lines())
-    return has_body_below and frame is not None and frame.f_lineno == first
+    if frame is None or frame.f_lineno != first:
+        return False
+    numbers = {number for _, _, number in code.co_lines()}
+    # If the body is on the first line, too, nobody knows.
+    return not numbers <= {None, first}

@@ -352,7 +352,10 @@ def is_one_letter_off(name: str, other: str) -> bool:
         `gpt-4o-mni` and `gpt-4o-mnii` for `gpt-4o-mini`, but not `o1-mini` for `o3-mini` or
         `command-a` for `command-r`: digits and single letters make another version.
     """
-    if name == other or max(len(name), len(other)) > COMPARED_CHARACTERS:
+    if name == other:
+        return False
+    longest = max(len(name), len(other))
+    if longest > COMPARED_CHARACTERS:
         return False
     if VERSION.findall(name.lower()) != VERSION.findall(other.lower()):
         return False
@@ -363,7 +366,12 @@ def is_one_letter_off(name: str, other: str) -> bool:
 
 def _remove_one_letter(name: str) -> set[str]:
     """Return a name, and all that remains of it without one letter."""
-    return {name, *(name[:index] + name[index + 1 :] for index in range(len(name)))}
+    names = {name}
+    for index in range(len(name)):
+        before = name[:index]
+        after = name[index + 1 :]
+        names.add(before + after)
+    return names
 
 
 def find_with_other_prefix(name: str, called: Iterable[str]) -> str | None:
