@@ -324,7 +324,7 @@ def _(number: int) -> bool:
 def _(number: int) -> bool:
     from llm_mock.plugin.summary import _format_default_replies
 
-    text = _format_default_replies(dict.fromkeys(names(number), 1), is_quoted=False)
+    text = _format_default_replies(dict.fromkeys(names(number), 1), {}, is_quoted=False)
     assert text.count("(1 call)") == 10
     return "… 1 more test" not in text
 
