@@ -98,6 +98,7 @@ def test_a_text_in_json_stays_json_and_other_text_becomes_another() -> None:
     [
         Reply(""),
         Reply(error=ValueError("no")),
+        Reply("Some text", error=ValueError("no"), error_after=1),
         Reply(body={"a": 1}),
     ],
 )

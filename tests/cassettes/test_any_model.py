@@ -146,6 +146,27 @@ def test_a_sent_attachment_has_its_type_and_is_left_out_of_the_payload(run: Run)
     assert call.response.prompt_json == {"image": f"data:image/png;base64,{placeholder}"}
 
 
+@pytest.mark.skipif(not hasattr(llm, "user"), reason="messages came with llm 0.32")
+def test_an_attachment_of_an_earlier_message_is_left_out_of_the_payload(run: Run) -> None:
+    sent = llm.Attachment(type="image/png", content=PNG)
+
+    def execute(prompt: Any, response: Any) -> Iterator[str]:
+        response._prompt_json = {"image": f"data:image/png;base64,{sent.base64_content()}"}
+        yield "a picture"
+
+    def use(executed: Execute) -> Any:
+        earlier = [llm.user("See", sent), llm.assistant("What?")]
+        response = Scripted(executed).prompt(messages=[*earlier, llm.user("That")])
+        return response.text(), response._prompt_json
+
+    recorded = run("once", lambda: use(execute))
+    assert run("none", lambda: use(never)) == recorded
+    [call] = Cassette(run.path).calls
+    image = call.response.prompt_json["image"]
+    assert image.startswith("data:image/png;base64,[attachment ")
+    assert sent.base64_content() not in run.path.read_text()
+
+
 def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> None:
     def execute(prompt: Any, response: Any) -> Iterator[str]:
         response.attachments.append(llm.Attachment(type="image/png", content=bytes(50_000)))

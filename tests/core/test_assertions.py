@@ -427,6 +427,14 @@ def test_the_nearest_call_may_differ_in_case_alone(
     assert (CASE_DIFFERS in str(caught.value)) == is_told
 
 
+def test_a_call_that_differs_in_case_alone_is_nearer_than_one_with_more_words_alike() -> None:
+    mock = create_mock_get_model({"*": "Hi"})
+    for prompt in ("Weather of Rome", "TELL ME THE WEATHER IN ROME ON A DAY IN MAY"):
+        mock("m").prompt(prompt).text()
+    with pytest.raises(AssertionError, match=r"\nThe nearest is call 2, but "):
+        mock.assert_called_with(prompt="weather in Rome")
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
