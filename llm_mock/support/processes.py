@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,18 +21,20 @@ def run_process(
     environment: Mapping[str, str] | None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command to its end; if interrupted, kill it with everything that it started."""
-    process = subprocess.Popen(
-        words,
-        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=environment,
-        # A group of its own, so that `_kill` reaches what the command started.
-        start_new_session=True,
-    )
-    with process:
+    # At the end of the program, `_kill_all` waits for a command that is starting in a thread.
+    with _start_lock:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=environment,
+            # A group of its own, so that `_kill` reaches what the command started.
+            start_new_session=True,
+        )
         _running_processes.add(process)
+    with process:
         # After it was added: `_kill_all` may have ended in another thread before.
         if _State.is_ending:
             _kill(process)
@@ -45,6 +48,7 @@ def run_process(
     return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
 
+_start_lock = threading.Lock()
 _running_processes: set[subprocess.Popen[bytes]] = set()
 """Commands that are running. After Ctrl-C, commands of other threads still are."""
 
@@ -56,9 +60,11 @@ class _State:
 
 @atexit.register
 def _kill_all() -> None:
-    _State.is_ending = True
-    # Killing changes the set in other threads, so iterate over a copy.
-    for process in list(_running_processes):
+    with _start_lock:
+        _State.is_ending = True
+        # Killing changes the set in other threads, so iterate over a copy.
+        running = list(_running_processes)
+    for process in running:
         _kill(process)
 
 
