@@ -217,7 +217,7 @@ chosen = choose(__name__ == "other")
 '''
 
 # Without the mock, whose own blocks may be noted.
-MEASURED = {"MUTATION_HITS": "hits", "PFLOW_TESTING": ""}
+MEASURED = {"MUTATION_HITS": "hits", "MUTATION_TEST": "", "PFLOW_TESTING": ""}
 
 
 def write_package(run_python: RunPython) -> dict[str, int]:
@@ -240,7 +240,7 @@ def test_a_process_notes_the_lines_that_it_executes(
     monkeypatch.chdir(tmp_path)
     blocks = write_package(run_python)
     ask = "import os, package; print(package.__doc__, package.choose.__doc__); os._exit(3)"
-    asked = run_python(ask, MUTATION_TEST="a test", **MEASURED)
+    asked = run_python(ask, **{**MEASURED, "MUTATION_TEST": "a test"})
     assert (asked.returncode, asked.stderr) == (3, "")
     [file] = Path("hits").iterdir()
     # A process that is killed writes no more of it.
@@ -274,8 +274,8 @@ def test_blocks_of_modules_whose_assertions_pytest_rewrites_are_noted(
     blocks = write_package(run_python)
     Path("conftest.py").write_text("__import__('pytest').register_assert_rewrite('package')")
     Path("test_it.py").write_text("import package\ndef test_it(): package.choose(True)")
-    ask = "import pytest; pytest.main(['-p', 'no:llm_mock', 'test_it.py'])"
-    asked = run_python(ask, **MEASURED)
+    ask = "import pytest; pytest.main(['test_it.py'])"
+    asked = run_python(ask, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **MEASURED)
     assert "1 passed" in asked.stdout
     [file] = Path("hits").iterdir()
     [(_, noted)] = mutate.read_hits(file)
