@@ -48,7 +48,8 @@ def run_process(
     return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
 
-_start_lock = threading.Lock()
+# Reentrant, because a program may end within a start, by a signal.
+_start_lock = threading.RLock()
 _running_processes: set[subprocess.Popen[bytes]] = set()
 """Commands that are running. After Ctrl-C, commands of other threads still are."""
 
