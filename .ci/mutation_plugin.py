@@ -17,8 +17,12 @@ DURATIONS = MAP / f"durations.{os.getpid()}"
 ADDED_VARIABLES = ("PYTEST_ADDOPTS", "PYTHONPATH")
 """What loads this plugin; runs inside tests do without it."""
 
+IS_FIRST = os.environ.setdefault("MUTATION_RUN", str(os.getpid())) == str(os.getpid())
+"""Whether no other measured run started this one: a worker, or a run inside a test, changes no
+bytecode."""
+
 # Before the package is imported.
-if "PYTEST_XDIST_WORKER" not in os.environ:
+if IS_FIRST:
     (MAP / "blocks.json").write_text(json.dumps(mutation_blocks.write_bytecode(PACKAGE)))
 
 
@@ -70,7 +74,7 @@ def pytest_runtest_makereport(
 @pytest.hookimpl
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Restore the bytecode, and note that all tests ran."""
-    if hasattr(session.config, "workerinput"):
+    if not IS_FIRST:
         return
     mutation_blocks.remove_bytecode(PACKAGE)
     if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -281,3 +283,54 @@ def test_blocks_of_modules_whose_assertions_pytest_rewrites_are_noted(
     [(_, noted)] = mutate.read_hits(file)
     # The number 0 stands for a docstring at the start.
     assert {0, *noted} == {*blocks.values()}
+
+
+MEASURED_TESTS = """\
+import os, subprocess, sys
+
+VARIABLES = dict(os.environ)
+
+def test_1():
+    inner = [sys.executable, "-m", "pytest", "-p", "mutation_plugin", "-k", "inner", __file__]
+    subprocess.run(inner, env=VARIABLES, check=True)
+
+def test_2():
+    import llm_mock
+    llm_mock.choose(True)
+
+def test_inner():
+    pass
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["one process", "a worker"])
+def test_a_run_inside_a_measured_test_leaves_the_bytecode(
+    mutate: ModuleType,
+    tmp_path: Path,
+    run_python: RunPython,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+) -> None:
+    # The plugin measures the package beside its folder.
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
+    package = tmp_path / "llm_mock"
+    package.mkdir()
+    (package / "__init__.py").write_text(FUNCTION)
+    (tmp_path / "test_it.py").write_text(MEASURED_TESTS)
+    monkeypatch.chdir(tmp_path)
+    layer = mutate.Layer(tmp_path / "map")
+    (layer.folder / "hits").mkdir(parents=True)
+    arguments = ["-p", "no:cacheprovider", "-p", "no:randomly", *options, "test_it.py"]
+    asked = run_python(
+        f"import sys, pytest; sys.exit(pytest.main({arguments}))",
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+        PYTEST_ADDOPTS="-p mutation_plugin" + " -p xdist" * bool(options),
+        PYTHONPATH=f"{tmp_path / '.ci'}{os.pathsep}{tmp_path}",
+        MUTATION_HITS=str(layer.folder / "hits"),
+        MUTATION_TEST="",
+        MUTATION_RUN=None,
+        PFLOW_TESTING="",
+    )
+    assert "3 passed" in asked.stdout, asked.stdout + asked.stderr
+    assert "test_it.py::test_2" in layer.hits
+    assert [*package.glob("__pycache__/*")] == []
