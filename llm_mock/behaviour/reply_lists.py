@@ -40,8 +40,6 @@ def configure_replies(
     responses: ResponseConfigurator,
     script: ReplyList,
     describe: Callable[[int], str],
-    *,
-    optional: bool,
 ) -> None:
     """Configure all replies of a list, or none if one of them is unusable.
 
@@ -49,7 +47,6 @@ def configure_replies(
         responses: the configurator of a mock.
         script: the list.
         describe: returns a short description of the reply at a position, for messages.
-        optional: whether replies with `times` may stay unused.
 
     Raises:
         UnusableReply: a reply cannot be given.
@@ -65,9 +62,13 @@ def configure_replies(
             # Without a number any number of calls will do, also none.
             responses.add(scripted.model, reply, times=UNLIMITED, optional=True, **matchers)
         else:
-            times = scripted.times
-            may_stay = optional or scripted.optional
-            responses.add(scripted.model, reply, times=times, optional=may_stay, **matchers)
+            responses.add(
+                scripted.model,
+                reply,
+                times=scripted.times,
+                optional=scripted.optional,
+                **matchers,
+            )
     # Reversed: if two globs match, the one that is set last answers.
     for scripted, reply in reversed(unconditional):
         responses.set(scripted.model, reply, schema=scripted.schema_name)

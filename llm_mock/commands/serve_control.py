@@ -150,7 +150,7 @@ class ServeControl:
         mock = self._tests.get(request.test)
         mock.move_script_below()
         try:
-            configure_replies(mock.configurator, script, _describe_reply, optional=False)
+            configure_replies(mock.configurator, script, _describe_reply)
         except UnusableReply as error:
             problem = f"{_describe_reply(error.position)}: {error}"
             raise LLMMockError(problem) from None

@@ -51,10 +51,15 @@ class ServeScript:
         """
         if self._function is not None:
             _call(self._function, self._name, responses)
-            return
+        else:
+            self._configure_document(responses)
+        # A server has no end at which all replies must have been used.
+        for reply in responses.replies.get_queued():
+            reply.optional = True
+
+    def _configure_document(self, responses: ResponseConfigurator) -> None:
         try:
-            # A server has no end at which all replies must have been used.
-            configure_replies(responses, self._replies, self._describe_line, optional=True)
+            configure_replies(responses, self._replies, self._describe_line)
         except UnusableReply as error:
             location = ("replies", error.position)
             problem = f"reply {error.position + 1}: {error}"

@@ -1124,7 +1124,7 @@ def refuse_client_option(name: str | None, node: cst.CSTNode) -> None:
 def new_litellm_problem(node: cst.CSTNode) -> CannotRewrite:
     """Return the error for an argument of litellm, which renames, converts and drops some."""
     return CannotRewrite(
-        f"litellm may not send what {_format_old(node)} reads",
+        f"litellm may change or drop the argument in {_format_old(node)}",
         "Assert on the request: mock_llm_calls.last_call.model has the model without its "
         "provider, mock_llm_calls.last_call.request.body the rest.",
         node,

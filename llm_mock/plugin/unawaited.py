@@ -142,9 +142,12 @@ def find_handled(mock: ExplainedMock, item: pytest.Item) -> list[FrameType]:
     if not find_unused_replies(mock, ()):
         return []
     coroutines = []
+    # There are millions of objects where large libraries are loaded.
     for value in gc.get_objects():
-        if inspect.iscoroutine(value) and _is_created(value):
+        if type(value) is CoroutineType and _is_created(value):
             coroutines.append(value)
+    if not coroutines:
+        return []
     running = _list_running_frames()
     frames = []
     for frame in gc.get_referrers(*coroutines):
@@ -189,12 +192,12 @@ def _list_held(
             # The object of an AttributeError.
             values[""] = getattr(error, "obj", None)
         for name, value in values.items():
-            location = _find_assignment(frame.f_code, line, name)
             for coroutine in _list_coroutines(value):
                 # A variable may hold the object of the error, too.
                 if id(coroutine) not in seen:
                     seen.add(id(coroutine))
                     _held[id(coroutine)] = coroutine.__qualname__
+                    location = _find_assignment(frame.f_code, line, name)
                     yield _format(coroutine.__qualname__, location, item)
 
 

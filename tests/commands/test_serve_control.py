@@ -532,6 +532,19 @@ def test_a_script_that_is_a_function_is_called_for_each_test(
             assert client.ask() == "first"
 
 
+def test_replies_of_a_script_that_is_a_function_may_stay_unused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own_script.py").write_text("def script(mock): mock.script('*', 'one', 'two')")
+    tests = ServedTests(SETTINGS, ServeScript("own_script:script"), 10, None)
+    with MockServer(lambda: tests.unnamed, keep_alive=True, router=ServeRouter(tests)) as server:
+        client = Client(server.url, "a")
+        assert client.ask() == "one"
+        assert client.get("unused") == {"unused": []}
+        assert client.get("verdict")["passed"] is True
+
+
 @pytest.mark.parametrize("sdk", ["openai", "anthropic"])
 def test_a_header_names_the_test_as_the_base_url_does(client: Client, sdk: str) -> None:
     client._replace(test="by-url").reply({"text": "By URL"})

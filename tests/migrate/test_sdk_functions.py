@@ -382,7 +382,7 @@ def test_a_name_for_the_arguments_of_litellm(tmp_path: Path) -> None:
 def test_an_argument_that_litellm_may_not_send(tmp_path: Path, assertion: str, read: str) -> None:
     patch = f'"litellm.completion", return_value={COMPLETION}'
     assert migrate(tmp_path, patch, after=assertion)[1] == (
-        f"litellm may not send what {read} reads. Assert on the request: "
+        f"litellm may change or drop the argument in {read}. Assert on the request: "
         "mock_llm_calls.last_call.model has the model without its provider, "
         "mock_llm_calls.last_call.request.body the rest."
     )
