@@ -80,6 +80,18 @@ def collect_comments(*nodes: cst.CSTNode) -> list[cst.EmptyLine]:
     return comments
 
 
+def new_with_slot(node: cst.With, removed: Sequence[cst.WithItem]) -> Slot:
+    """Return the slot of a `with` that loses some or all of its items."""
+    commented: list[object] = [*removed]
+    if len(removed) == len(node.items):
+        header = getattr(node.body, "header", None)
+        commented = [node.lpar, *removed, node.rpar, header]
+    commented[:0] = node.leading_lines
+    blank_lines = [line for line in node.leading_lines if line.comment is None]
+    nodes = [part for part in commented if isinstance(part, cst.CSTNode)]
+    return Slot(blank_lines, collect_comments(*nodes))
+
+
 class Body(NamedTuple):
     """The statements of a block and the comments behind them."""
 

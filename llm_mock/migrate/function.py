@@ -27,7 +27,9 @@ from llm_mock.migrate.function_state import (
 )
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.parameters import arrange_parameters, insert_fixtures
 from llm_mock.migrate.patches import CannotRewritePatch, gives_argument, parse_patch, wrap_class
+from llm_mock.migrate.preparations import format_preparation
 from llm_mock.migrate.reply_functions import find_reply_functions, is_used_elsewhere
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import PatchedClient, guess_client_class
@@ -41,12 +43,10 @@ from llm_mock.migrate.syntax import (
     get_small_statement,
     get_statements,
 )
-from llm_mock.support.environment import PLACES
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
 PATCHING_FIXTURES = ("monkeypatch", "mocker")
-_NO_SPACE = cst.SimpleWhitespace("")
 _DOCSTRING = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString())])
 
 
@@ -196,9 +196,7 @@ class _FunctionRewriter:
     def rewrite(self) -> RewrittenFunction:
         state = self.state
         for variable in self.variables:
-            value = PLACES[variable]
-            line = f'monkeypatch.setenv("{variable}", "{value}")'
-            state.slots[0].lines.append(line)
+            state.slots[0].lines.append(format_preparation(variable))
         try:
             # In the order of execution: decorators patch before fixtures and the body run.
             decorators = self._apply_decorators()
@@ -607,27 +605,8 @@ class _FunctionRewriter:
 
     def _convert_parameters(self, body: list[cst.BaseStatement]) -> list[cst.Param]:
         """Return the parameters without removed ones and with the fixtures that are used."""
-        parameters = self.state.function.params
         kept = self._collect_parameters(collect_names(cst.IndentedBlock(body)))
-        if not kept:
-            return []
-        *others, last = kept
-        separator = _find_separator(self.state.function)
-        has_star = parameters.star_arg is not cst.MaybeSentinel.DEFAULT
-        if not has_star and not parameters.kwonly_params:
-            last = _end_as(last, others, parameters.params, separator)
-        before_others = parameters.params[:-1]
-        separated = []
-        for parameter in others:
-            if any(parameter is other for other in before_others):
-                separated.append(parameter)
-            else:
-                inner = parameter.with_changes(
-                    whitespace_after_param=_NO_SPACE,
-                    comma=_add_comment(separator, _get_end(parameter)),
-                )
-                separated.append(inner)
-        return [*separated, last]
+        return arrange_parameters(kept, self.state.function)
 
     def _collect_parameters(self, used: frozenset[str]) -> list[cst.Param]:
         # One that the old test did not use either is none of our business.
@@ -642,15 +621,10 @@ class _FunctionRewriter:
         for parameter in self.state.function.params.params:
             if parameter.name.value not in removed:
                 kept.append(parameter)
-        # One with a default value comes behind all others.
-        position = len([parameter for parameter in kept if parameter.default is None])
         fixtures = [*OUR_FIXTURES]
         if self.variables or self.state.lists_models:
             fixtures.append("monkeypatch")
-        for name in reversed(fixtures):
-            if name in used and name not in self.parameters:
-                kept.insert(position, cst.Param(cst.Name(name)))
-        return kept
+        return insert_fixtures(kept, [name for name in fixtures if name in used])
 
     def _convert_return_annotation(
         self,
@@ -730,92 +704,3 @@ def _does_nothing(node: cst.BaseStatement) -> bool:
 
 def _is_yield(node: cst.BaseStatement) -> bool:
     return m.matches(node, m.SimpleStatementLine([m.Expr(m.Yield(value=None))]))
-
-
-def _end_as(
-    last: cst.Param,
-    others: Sequence[cst.Param],
-    before: Sequence[cst.Param],
-    separator: cst.Comma | cst.MaybeSentinel,
-) -> cst.Param:
-    """Return the last parameter with what stood behind the one that was the last before.
-
-    Args:
-        last: the parameter that is the last now.
-        others: the parameters in front of it.
-        before: the parameters of the old test.
-        separator: the comma between two parameters.
-    """
-    if not before:
-        return last.with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    # Such as the magic trailing comma, or its absence.
-    end = before[-1]
-    is_kept = any(end is other for other in others)
-    space, comma = end.whitespace_after_param, end.comma
-    # The comment on a parameter that stays is beside it, and not on its successor.
-    if is_kept and _has_lines(separator):
-        space = _drop_comment(space)
-        if isinstance(comma, cst.Comma):
-            comma = comma.with_changes(whitespace_after=_drop_comment(comma.whitespace_after))
-    return last.with_changes(
-        comma=comma,
-        whitespace_after_param=space,
-    )
-
-
-def _get_end(parameter: cst.Param) -> cst.BaseParenthesizableWhitespace:
-    """Return the space behind a parameter and its comma."""
-    comma = parameter.comma
-    if isinstance(comma, cst.Comma):
-        return comma.whitespace_after
-    return parameter.whitespace_after_param
-
-
-def _has_lines(separator: cst.Comma | cst.MaybeSentinel) -> bool:
-    """Return whether each parameter has a line of its own."""
-    if not isinstance(separator, cst.Comma):
-        return False
-    return isinstance(separator.whitespace_after, cst.ParenthesizedWhitespace)
-
-
-def _add_comment(
-    separator: cst.Comma | cst.MaybeSentinel,
-    end: cst.BaseParenthesizableWhitespace,
-) -> cst.Comma | cst.MaybeSentinel:
-    """Return a comma between two parameters with the comment on the first of them."""
-    if not isinstance(end, cst.ParenthesizedWhitespace) or not _has_lines(separator):
-        return separator
-    comma = cst.ensure_type(separator, cst.Comma)
-    space = comma.whitespace_after.with_changes(first_line=end.first_line)
-    return comma.with_changes(whitespace_after=space)
-
-
-def _drop_comment(
-    space: cst.BaseParenthesizableWhitespace,
-) -> cst.BaseParenthesizableWhitespace:
-    """Return the space behind a parameter without the comment on its line."""
-    if not isinstance(space, cst.ParenthesizedWhitespace):
-        return space
-    return space.with_changes(first_line=cst.TrailingWhitespace())
-
-
-def _find_separator(function: cst.FunctionDef) -> cst.Comma | cst.MaybeSentinel:
-    """Return the comma between two parameters, in the layout of the function."""
-    parameters = function.params.params
-    if not parameters:
-        return cst.MaybeSentinel.DEFAULT
-    comma = parameters[0].comma
-    if not isinstance(comma, cst.Comma):
-        return cst.MaybeSentinel.DEFAULT
-    if len(parameters) > 1:
-        whitespace = comma.whitespace_after
-    else:
-        # Behind the only one stands the parenthesis.
-        whitespace = function.whitespace_before_params
-    # Not the comments on a parameter.
-    whitespace = _drop_comment(whitespace)
-    if isinstance(whitespace, cst.ParenthesizedWhitespace):
-        whitespace = whitespace.with_changes(empty_lines=[])
-    if whitespace.empty:
-        return cst.MaybeSentinel.DEFAULT
-    return cst.Comma(whitespace_after=whitespace)

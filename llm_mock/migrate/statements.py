@@ -22,6 +22,7 @@ from llm_mock.migrate.body import (
     collect_comments,
     get_leading_lines,
     is_empty,
+    new_with_slot,
 )
 from llm_mock.migrate.call_values import (
     CallList,
@@ -202,7 +203,7 @@ class StatementRewriter:
         leading = node.leading_lines
         if removed:
             # The slot takes the comments, too.
-            parts.append(self._add_slot(_new_with_slot(node, removed)))
+            parts.append(self._add_slot(new_with_slot(node, removed)))
             leading = []
         if not items:
             parts += self._rewrite_block(split_block(node.body))
@@ -887,18 +888,6 @@ def _replace_line(node: cst.SimpleStatementLine, lines: Sequence[str]) -> list[P
     trailing = node.trailing_whitespace
     statements[-1] = statements[-1].with_changes(trailing_whitespace=trailing)
     return [*statements]
-
-
-def _new_with_slot(node: cst.With, removed: Sequence[cst.WithItem]) -> Slot:
-    """Return the slot of a `with` that loses some or all of its items."""
-    commented: list[object] = [*removed]
-    if len(removed) == len(node.items):
-        header = getattr(node.body, "header", None)
-        commented = [node.lpar, *removed, node.rpar, header]
-    commented[:0] = node.leading_lines
-    blank_lines = [line for line in node.leading_lines if line.comment is None]
-    nodes = [part for part in commented if isinstance(part, cst.CSTNode)]
-    return Slot(blank_lines, collect_comments(*nodes))
 
 
 def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | None:
