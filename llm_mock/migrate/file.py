@@ -14,6 +14,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from llm_mock.errors import InvalidFile
 from llm_mock.migrate import fakes
+from llm_mock.migrate.agent_models import rewrite_agent_models, sets_model_switch
 from llm_mock.migrate.class_patches import add_patches, find_class_patches, remove_patches
 from llm_mock.migrate.conftests import (
     CONFTEST,
@@ -29,6 +30,7 @@ from llm_mock.migrate.function import patches_llm, rewrite_function
 from llm_mock.migrate.function_state import FileContext, RewrittenFunction
 from llm_mock.migrate.imports import update_imports
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
+from llm_mock.migrate.preparations import MODEL_SWITCH
 from llm_mock.migrate.scope import JSON_MODULE, Scope
 from llm_mock.migrate.sdk_modules import find_replaced_sdks
 from llm_mock.migrate.syntax import (
@@ -56,7 +58,8 @@ class Findings:
     Attributes:
         refused: the functions that are to stay as they are.
         unused_replies: the number of queued replies that a test leaves.
-        environment: the variables that a test needs, for a place or a version of an API.
+        environment: the variables that a test needs, for a place or a version of an API, or to
+            allow its requests.
     """
 
     refused: Mapping[str, CannotRewrite] = field(default_factory=dict)
@@ -80,6 +83,8 @@ class FileResult:
         changed: the names of the rewritten tests and fixtures.
         fixtures: the names of the rewritten fixtures.
         manual_changes: the changes that are left to a person.
+        agents: the functions with a reply in place of the model of an agent, so that a test with
+            them asks the mock.
     """
 
     path: Path
@@ -90,6 +95,7 @@ class FileResult:
     changed: tuple[str, ...]
     fixtures: frozenset[str]
     manual_changes: tuple[ManualChange, ...]
+    agents: frozenset[str] = frozenset()
 
 
 def parse_file(path: Path, source: bytes) -> cst.Module:
@@ -215,6 +221,8 @@ class _FileRewriter:
         self.problems: dict[str, CannotRewrite] = {}
         self.fake_models: dict[str, CannotRewrite] = {}
         """The functions with fake models of frameworks, which keep no other one from changing."""
+        self.agents: set[str] = set()
+        """The functions with a reply in place of such a model."""
         self.class_patches: dict[str, list[cst.Decorator]] = {}
         """The decorators of each class that patch `llm` for its tests."""
 
@@ -255,6 +263,7 @@ class _FileRewriter:
             tuple(changed),
             frozenset(changed.keys() & self.context.fixtures.keys()),
             tuple(self._list_manual_changes()),
+            frozenset(self.agents.intersection(changed)),
         )
 
     def _forget_removed(self, module: cst.Module) -> None:
@@ -328,14 +337,14 @@ class _FileRewriter:
                 patches = self.class_patches[function.owner.name.value]
                 node = add_patches(node, patches)
             result = rewrite_function(name, node, self.context)
+            if result.node is None:
+                result = self._replace_fake_model(function, result)
             if result.node is not None:
                 self._check_lasting_patch()
                 _check_owner(function)
                 result = self._adapt_to_owner(function, result)
                 if name in self.context.fixtures:
                     self._check_conftest(result)
-            else:
-                self._note_fake_model(name, node)
             self.results[name] = result
         except CannotRewrite as error:
             is_class_fixture = function.owner is not None and is_fixture(function.node)
@@ -344,10 +353,45 @@ class _FileRewriter:
             else:
                 self.problems[name] = error
 
-    def _note_fake_model(self, name: str, node: cst.FunctionDef) -> None:
-        problem = find_framework_model(node, self.context.scope)
+    def _replace_fake_model(
+        self,
+        function: _Function,
+        result: RewrittenFunction,
+    ) -> RewrittenFunction:
+        """Return a function with a reply in place of a fake model of a framework.
+
+        If that is not possible, note the reason and return the result as it is.
+        """
+        name = function.name
+        problem = find_framework_model(function.node, self.context.scope)
+        try:
+            new = None
+            # A fixture that gives a mock may be removed with it.
+            if result.given_value is None:
+                new = self._rewrite_agents(function)
+            if new is not None:
+                _check_owner(function)
+                self.agents.add(name)
+                return replace(result, node=new)
+        except CannotRewrite as error:
+            problem = error
         if problem is not None:
             self.fake_models[name] = problem
+        return result
+
+    def _rewrite_agents(self, function: _Function) -> cst.FunctionDef | None:
+        """Return a function with replies in place of the models of agents; None without them."""
+        if b"pydantic_ai" not in self.source:
+            return None
+        environment = [*self.context.environment.get(function.name, ())]
+        if sets_model_switch(self.module) and MODEL_SWITCH not in environment:
+            environment.append(MODEL_SWITCH)
+        return rewrite_agent_models(
+            function.node,
+            self.module,
+            self.context.scope,
+            environment,
+        )
 
     def _adapt_to_owner(
         self,

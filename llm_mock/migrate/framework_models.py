@@ -1,18 +1,16 @@
-"""Find fake models of frameworks, and fake transports of clients, which stay as they are."""
+"""Find fake models of frameworks, and fake transports of clients, that stay as they are."""
 
 from __future__ import annotations
 
 import libcst as cst
 
+from llm_mock.migrate.fixed_models import AGENTS, FUNCTION_MODEL, SEE_TEST_MODEL, TEST_MODEL
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import CLIENTS
 from llm_mock.migrate.syntax import find_nodes, get_first_line
 
-_PYDANTIC_AI = (
-    "pydantic_ai.models.test.TestModel",
-    "pydantic_ai.models.function.FunctionModel",
-)
+_PYDANTIC_AI = (TEST_MODEL, FUNCTION_MODEL)
 _LANGCHAIN = ("langchain_core.language_models.", "langchain_community.chat_models.fake.")
 _TRANSPORTS = ("httpx.MockTransport", "httpx2.MockTransport")
 _SEE = "docs/coming-from.md shows such a test before and after, under"
@@ -21,6 +19,9 @@ _SEE = "docs/coming-from.md shows such a test before and after, under"
 def find_framework_model(function: cst.FunctionDef, scope: Scope) -> CannotRewrite | None:
     """Return why a function with a fake model of a framework stays as it is, or None."""
     calls = find_nodes(function, cst.Call)
+    for call in calls:
+        if _is_tested_agent(call, scope):
+            return _new_agent_problem(call)
     makes_client = any(_is_client(call, scope) for call in calls)
     for call in calls:
         name = scope.qualify(call.func)
@@ -32,6 +33,26 @@ def find_framework_model(function: cst.FunctionDef, scope: Scope) -> CannotRewri
     return None
 
 
+def _is_tested_agent(call: cst.Call, scope: Scope) -> bool:
+    """Return whether a call makes an agent of pydantic-ai with a fake model."""
+    if scope.qualify(call.func) not in AGENTS:
+        return False
+    for argument in call.args:
+        value = argument.value
+        if isinstance(value, cst.Call) and scope.qualify(value.func) in _PYDANTIC_AI:
+            return True
+    return False
+
+
+def _new_agent_problem(call: cst.Call) -> CannotRewrite:
+    return CannotRewrite(
+        f"the agent is made with a fake model, and the test names no other: {get_first_line(call)}",
+        'Make it with the model of production, such as Agent("openai:gpt-5"), and configure its '
+        f'reply: mock_llm_responses.set("*", reply). {SEE_TEST_MODEL}',
+        call,
+    )
+
+
 def _find_problem(name: str, call: cst.Call) -> CannotRewrite | None:
     """Return why the call of a class stays, if it makes a fake model."""
     _, _, class_name = name.rpartition(".")
@@ -39,7 +60,7 @@ def _find_problem(name: str, call: cst.Call) -> CannotRewrite | None:
         return CannotRewrite(
             f"{class_name} replaces the model of an agent, and the test does not name that model",
             "Keep the model of the agent, and configure its reply: "
-            f"mock_llm_responses.set(model, reply). {_SEE} pydantic-ai's TestModel.",
+            f"mock_llm_responses.set(model, reply). {SEE_TEST_MODEL}",
             call,
         )
     if name.startswith(_LANGCHAIN) and "Fake" in class_name:

@@ -10,6 +10,7 @@ from pathlib import Path
 from llm_mock.behaviour.mutations import KINDS
 from llm_mock.migrate.file import FileResult, Findings
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.preparations import PREPARATIONS
 from llm_mock.migrate.test_runs import (
     Change,
     PytestRun,
@@ -18,7 +19,6 @@ from llm_mock.migrate.test_runs import (
     find_noticed_changes,
     run_new_tests,
 )
-from llm_mock.support.environment import PLACES
 from llm_mock.support.text import format_count
 
 RewriteFile = Callable[[FileResult, Findings], FileResult]
@@ -165,6 +165,8 @@ class RewriteVerifier:
             else:
                 key = str(path), name
                 problem = _compare(self._old.get_result(key), new.get_result(key))
+                if not problem and name in current.agents:
+                    problem = _describe_silence(new.get_result(key))
                 problem = problem or _describe_lost(self._lost.get(key))
             if problem:
                 yield name, CannotRewrite(problem, SEE_DRY_RUN)
@@ -184,6 +186,9 @@ class RewriteVerifier:
             if test_path == str(path) and was_refused:
                 return f"{test_name} uses it and stays as it is"
             problem = self._check_user(key, test)
+            if not problem and name in result.agents:
+                problem = _describe_silence(test)
+                problem = f": {problem}" if problem else ""
             if problem:
                 return f"{test_name} uses it{problem}"
         # The new tests may no longer request it, and then have a result of their own.
@@ -200,8 +205,8 @@ class RewriteVerifier:
 
 
 def _find_variables(test: TestOutcome, known: Sequence[str]) -> list[str]:
-    """Return the environment variables that a failed test lacks, without those that are known."""
-    return [name for name in PLACES if name in test.problem and name not in known]
+    """Return the variables that a failed test needs to be set, without those that are known."""
+    return [name for name in PREPARATIONS if name in test.problem and name not in known]
 
 
 def _list_failed(result: FileResult, new: PytestRun) -> Iterator[tuple[str, TestOutcome]]:
@@ -273,6 +278,16 @@ def _compare(old: TestOutcome, new: TestOutcome) -> str:
         after = format_count(new.calls, "call")
         return f"the old mock had {before}, and the rewritten test has {after}"
     return ""
+
+
+def _describe_silence(new: TestOutcome) -> str:
+    """Return that a test without the old model of its agent does not ask the mock; else nothing.
+
+    Such a test may pass with nothing but a model that it has in the place of the real one.
+    """
+    if new.calls or not new.passed:
+        return ""
+    return "the rewritten test does not call the mock, so the agent has no model of a provider"
 
 
 def _describe_lost(changes: Sequence[Change] | None) -> str:
