@@ -11,7 +11,11 @@ from llm_mock.migrate.sdk_clients import CLIENTS
 from llm_mock.migrate.syntax import find_nodes, get_first_line
 
 _PYDANTIC_AI = (TEST_MODEL, FUNCTION_MODEL)
-_LANGCHAIN = ("langchain_core.language_models.", "langchain_community.chat_models.fake.")
+_LANGCHAIN = (
+    "langchain_core.language_models.",
+    "langchain_community.chat_models.",
+    "langchain_community.llms.",
+)
 _TRANSPORTS = ("httpx.MockTransport", "httpx2.MockTransport")
 _SEE = "docs/coming-from.md shows such a test before and after, under"
 

@@ -14,6 +14,8 @@ IMPORTS = """
 import httpx
 import openai
 from fakes import FunctionModel, FakeChatModel
+from langchain_community.chat_models import ChatOllama, FakeListChatModel as CommunityChat
+from langchain_community.llms import FakeListLLM
 from langchain_core.language_models import FakeListChatModel, BaseChatModel
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from pydantic_ai.models import function
@@ -41,6 +43,8 @@ def find_reasons(line: str) -> list[tuple[int, str]]:
         ("run(function.FunctionModel(reply))", "FunctionModel replaces the model of an agent"),
         ("run(FakeListChatModel(responses=['Hi']))", "FakeListChatModel replaces a model of Lang"),
         ("run(GenericFakeChatModel(messages=[]))", "GenericFakeChatModel replaces a model of Lang"),
+        ("run(CommunityChat(responses=['Hi']))", "FakeListChatModel replaces a model of LangChain"),
+        ("run(FakeListLLM(responses=['Hi']))", "FakeListLLM replaces a model of LangChain"),
         (
             f"run(OpenAI(api_key='x', http_client=httpx.Client({TRANSPORT})))",
             "the client has a fake transport: httpx.MockTransport(handler)",
@@ -64,6 +68,7 @@ def test_a_fake_model_is_told_with_the_next_step(line: str, expected: str) -> No
         "run(FunctionModel(reply))",  # of the project
         "run(FakeChatModel())",
         "run(BaseChatModel())",  # no fake
+        "run(ChatOllama())",
         f"run(httpx.Client({TRANSPORT}))",  # another service
         f"run(httpx.Client({TRANSPORT}), OpenAI())",
         "run(OpenAI(http_client=httpx.Client()))",
