@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 pytest.importorskip("pydantic_ai")
@@ -274,3 +276,117 @@ def test_a_failure_names_the_test_model_of_fixtures_and_helpers(
         "TestModel of pydantic_ai",
         "The model 'test' of pydantic_ai (conftest.py:7)",
     ]
+
+
+FIXED_MODELS = """
+import pytest
+from pydantic import BaseModel
+from pydantic_ai import Agent, models
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.test import TestModel
+
+models.ALLOW_MODEL_REQUESTS = False
+
+
+class Place(BaseModel):
+    city: str
+
+
+agent = Agent("openai-chat:gpt-5")
+finder = Agent("anthropic:claude-opus-4-5", output_type=Place)
+counter = Agent("openai-responses:gpt-5", output_type=list[int], tools=[print])
+asked = []
+
+
+@agent.tool_plain
+def weather(city: str) -> str:
+    asked.append(city)
+    return f"{city}: sunny"
+
+
+def rain(messages, info):
+    return ModelResponse(parts=[TextPart("Rain.")])
+
+
+def ask_first(messages, info):
+    if len(messages) == 1:
+        return ModelResponse(parts=[ToolCallPart("weather", {"city": "Bern"})])
+    return ModelResponse(parts=[TextPart("Snow.")])
+
+
+def test_text():
+    asked.clear()
+    with agent.override(model=TestModel(custom_output_text="Sunny.")):
+        assert agent.run_sync("How is it?").output == "Sunny."
+    assert len(asked) == 1
+
+
+def test_no_tools():
+    asked.clear()
+    model = TestModel(custom_output_text="Sunny.", call_tools=[])
+    assert agent.run_sync("How is it?", model=model).output == "Sunny."
+    assert asked == []
+
+
+def test_data():
+    with finder.override(model=TestModel(custom_output_args={"city": "Rome"})):
+        assert finder.run_sync("Where?").output == Place(city="Rome")
+
+
+def test_list():
+    with counter.override(model=TestModel(custom_output_args=[1, 2])):
+        assert counter.run_sync("Count.").output == [1, 2]
+
+
+def test_function():
+    with agent.override(model=FunctionModel(rain)):
+        assert agent.run_sync("How is it?").output == "Rain."
+
+
+def test_steps():
+    asked.clear()
+    with agent.override(model=FunctionModel(ask_first)):
+        assert agent.run_sync("How is it?").output == "Snow."
+    assert asked == ["Bern"]
+
+
+def test_stream():
+    model = TestModel(custom_output_text="Sunny all day.")
+    with agent.override(model=model):
+        result = agent.run_stream_sync("How is it?")
+        assert list(result.stream_text())[-1] == "Sunny all day."
+
+
+def test_the_old_model():
+    with agent.override(model=TestModel(custom_output_text="Sunny.")):
+        assert agent.run_sync("How is it?").response.model_name == "test"
+"""
+REWRITTEN = (
+    "test_text",
+    "test_no_tools",
+    "test_data",
+    "test_list",
+    "test_function",
+    "test_steps",
+    "test_stream",
+)
+
+
+def test_fixed_models_are_rewritten_and_the_new_tests_pass(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("libcst")
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    path = pytester.makepyfile(test_it=FIXED_MODELS)
+    command = (sys.executable, "-m", "llm_mock", "migrate", "--write", "test_it.py")
+    shown = pytester.run(*command).outlines
+    verified = [line for line in shown if " verified: it passes" in line]
+    assert [line.split(" verified")[0].split()[-1] for line in verified] == [*REWRITTEN]
+    others = [line for line in shown if line not in verified]
+    assert "test_the_old_model: the rewritten test fails: AssertionError" in others[0]
+    assert others[1].startswith("Rewritten: 7 tests in 1 file, 1 left to you")
+    new = path.read_text()
+    assert [new.count(name) for name in ("TestModel(", "FunctionModel")] == [1, 0]
+    pytester.runpytest("-Wdefault").assert_outcomes(passed=8)
