@@ -102,7 +102,8 @@ class RewriteVerifier:
             missing = _find_variables(test, known.get(name, []))
             if missing:
                 known[name] = [*known.get(name, []), *missing]
-            is_unused = test.unused > 0 and name not in unused
+            is_new = name not in unused and name not in result.fixtures
+            is_unused = test.unused > 0 and is_new
             if is_unused:
                 unused[name] = test.unused
             has_learned |= is_unused or bool(missing)
@@ -210,11 +211,16 @@ def _find_variables(test: TestOutcome, known: Sequence[str]) -> list[str]:
 
 
 def _list_failed(result: FileResult, new: PytestRun) -> Iterator[tuple[str, TestOutcome]]:
+    """Yield the failed tests of a file, and those that fail with a fixture for an agent."""
     for name in result.changed:
         key = (str(result.path), name)
         test = new.results.get(key)
         if test is not None and not test.passed:
             yield name, test
+    for name in sorted(result.fixtures & result.agents):
+        for _, user in _list_users(new, result.path, name):
+            if not user.passed:
+                yield name, user
 
 
 def _list_users(run: PytestRun, path: Path, name: str) -> list[tuple[TestKey, TestOutcome]]:

@@ -653,8 +653,25 @@ STUB = {
         models.ALLOW_MODEL_REQUESTS = False
     """,
     "test_app.py": """
+        import pytest
         from app import agent, tested
         from pydantic_ai.models.test import TestModel
+
+        @pytest.fixture
+        def rainy():
+            with agent.override(model=TestModel(custom_output_text="Rain.")):
+                yield
+
+        def test_rainy(rainy):
+            assert agent.run_sync("Rome?") == "Rain."
+
+        @pytest.fixture
+        def unused():
+            with agent.override(model=TestModel(custom_output_text="Rain.")):
+                yield
+
+        def test_unused(unused):
+            pass
 
         def test_sunny():
             with agent.override(model=TestModel(custom_output_text="Sunny.")):
@@ -686,19 +703,33 @@ def test_a_run_keeps_the_new_tests_that_ask_the_mock(
     lines = result.output.splitlines()
     assert [line.partition(". ")[0] for line in lines] == [
         "test_app.py: test_sunny verified: it passes, and notices 3 of 6 changes.",
-        "test_app.py:9: test_tested: the rewritten test does not call the mock, so the agent has "
+        "test_app.py: rainy rewritten.",
+        "test_app.py:15: unused: test_unused uses it: the rewritten test does not call the mock, "
+        "so the agent has no model of a provider",
+        "test_app.py:26: test_tested: the rewritten test does not call the mock, so the agent has "
         "no model of a provider",
-        "test_app.py:13: test_changed: the rewritten test fails: AttributeError: 'str' object has "
+        "test_app.py:30: test_changed: the rewritten test fails: AttributeError: 'str' object has "
         "no attribute 'text'",
-        "Rewritten: 1 test in 1 file, 2 left to you",
+        "Rewritten: 2 tests in 1 file, 3 left to you",
     ]
     # The conftest.py forbids requests, as a first run showed.
+    expected = """
+        @pytest.fixture
+        def rainy(mock_llm_responses, monkeypatch):
+            monkeypatch.setattr("pydantic_ai.models.ALLOW_MODEL_REQUESTS", True)
+            mock_llm_responses.call_every_tool("*", then="Rain.")
+            yield
+
+        def test_rainy(rainy):
+            assert agent.run_sync("Rome?") == "Rain."
+    """
+    new = (tmp_path / "test_app.py").read_text()
+    assert dedent(expected) in new
     expected = """
         def test_sunny(mock_llm_responses, monkeypatch):
             monkeypatch.setattr("pydantic_ai.models.ALLOW_MODEL_REQUESTS", True)
             mock_llm_responses.call_every_tool("*", then="Sunny.")
             assert agent.run_sync("Rome?") == "Sunny."
     """
-    new = (tmp_path / "test_app.py").read_text()
     assert dedent(expected) in new
-    assert new.count("mock_llm_responses") == 2
+    assert new.count("mock_llm_responses") == 4
