@@ -196,7 +196,7 @@ class _AgentModelRewriter:
             text = node.value if isinstance(node, cst.Name) else get_string(node)
             if text in _SWITCHES:
                 raise CannotRewrite(
-                    f"the test sets {text}, and with it the real model refuses its requests",
+                    f"the test sets {text}, with which the real model may refuse its requests",
                     "Remove it, as llm_mock lets no request reach a provider; then run this again.",
                     node,
                 )

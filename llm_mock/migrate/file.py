@@ -371,6 +371,8 @@ class _FileRewriter:
                 new = self._rewrite_agents(function)
             if new is not None:
                 _check_owner(function)
+                if function.owner is not None and is_fixture(function.node):
+                    raise _new_class_fixture_problem(function)
                 self.agents.add(name)
                 return replace(result, node=new)
         except CannotRewrite as error:

@@ -584,6 +584,20 @@ def sunny():
     assert change.reason.startswith("the fixture replaces the model of an agent, and may serve")
 
 
+def test_a_fixture_of_a_class_stays() -> None:
+    source = f"""{START}
+class TestWeather:
+    @pytest.fixture
+    def sunny(self):
+        with agent.override(model={MODEL}):
+            yield
+"""
+    result = rewrite(source)
+    assert result.after == source
+    [change] = result.manual_changes
+    assert change.reason == "it is a fixture of a class"
+
+
 def test_a_helper_stays() -> None:
     source = f"{START}\ndef ask():\n    with agent.override(model={MODEL}):\n        {RUN}\n"
     result = rewrite(source)
