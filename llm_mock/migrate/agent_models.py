@@ -436,46 +436,48 @@ class _AgentModelRewriter:
                 return True
         return False
 
-    def _find_agent(self, node: cst.BaseExpression) -> cst.Call | None:
-        """Return the call that makes an agent in the file; None if it is unknown."""
-        name = node.value if isinstance(node, cst.Name) else ""
-        value = self.assigned.get(name)
-        if name not in self.local_names:
-            value = self.scope.constants.get(name)
-        if isinstance(value, cst.Call) and self.scope.qualify(value.func) in AGENTS:
-            return value
-        return None
+    def _list_agents(self, node: cst.BaseExpression) -> list[cst.Call]:
+        """Return the calls that may make an agent in the file; none if they are unknown."""
+        if not isinstance(node, cst.Name):
+            return []
+        name = node.value
+        values = self.table.plain.get(name, [])
+        if name not in self.local_names and name in self.scope.constants:
+            values = [self.scope.constants[name]]
+        calls = [value for value in values if isinstance(value, cst.Call)]
+        return [call for call in calls if self.scope.qualify(call.func) in AGENTS]
 
     def _check_agent(self, node: cst.BaseExpression) -> None:
         """Refuse an agent of the file without a model of production."""
-        call = self._find_agent(node)
-        if call is None:
-            return
-        is_real = False
-        for number, argument in enumerate(call.args):
-            keyword = _get_keyword(argument)
-            is_model = number == 0 and not keyword
-            if is_model or keyword == "model":
-                is_real = not self._is_of_test(argument.value)
-        if not is_real:
+        for call in self._list_agents(node):
+            if self._has_real_model(call):
+                continue
             raise CannotRewrite(
                 f"the agent {to_source(node)} has no model of production",
                 'Give it one, such as Agent("openai:gpt-5"), then run this again.',
                 node,
             )
 
-    def _is_of_test(self, model: cst.BaseExpression) -> bool:
-        """Return whether the model of an agent is one of tests."""
-        if get_string(model) == "test":
-            return True
-        return self._resolve(model) is not None
+    def _has_real_model(self, call: cst.Call) -> bool:
+        """Return whether an agent is made with a model that is not one of tests."""
+        for number, argument in enumerate(call.args):
+            if argument.star:
+                return True
+            keyword = _get_keyword(argument)
+            is_model = number == 0 and not keyword
+            if is_model or keyword == "model":
+                is_test = get_string(argument.value) == "test"
+                return not is_test and self._resolve(argument.value) is None
+        return False
 
     def _may_have_tools(self, agent: cst.BaseExpression) -> bool:
         """Return whether an agent may have tools, which is known of agents of the file only."""
-        call = self._find_agent(agent)
-        if call is None or not _has_plain_arguments(call):
-            return True
         name = to_source(agent)
+        calls = self._list_agents(agent)
+        if len(calls) != 1 or name in self.changing:
+            return True
+        if not _has_plain_arguments(calls[0]):
+            return True
         for attribute in find_nodes(self.module, cst.Attribute):
             is_of_agent = to_source(attribute.value) == name
             if is_of_agent and attribute.attr.value.startswith("tool"):

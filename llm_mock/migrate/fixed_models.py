@@ -77,9 +77,8 @@ def convert_test_model(call: cst.Call, table: SymbolTable, *, may_have_tools: bo
         raise CannotRewrite(
             f"the TestModel generates its output, and llm_mock generates another one: "
             f"{get_first_line(call)}",
-            "Give the output that the test needs, as in "
-            'mock_llm_responses.call_every_tool("*", then="text"), which calls each tool once, '
-            f"too. {SEE_TEST_MODEL}",
+            'If the test accepts any output, use mock_llm_responses.call_every_tool("*"), which '
+            f'calls each tool once, too; if not, give the output: then="text". {SEE_TEST_MODEL}',
             call,
         )
     if data is None:

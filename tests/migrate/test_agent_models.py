@@ -32,6 +32,7 @@ plain = Agent("openai:gpt-5", instructions="Be brief.")
 tooled = Agent("openai:gpt-5")
 given = Agent("openai:gpt-5")
 listed = Agent("openai:gpt-5", tools=[print])
+unknown = Agent(**DATA)
 tested = Agent("test")
 faked = Agent(model=TestModel())
 nameless = Agent(instructions="Be brief.")
@@ -180,6 +181,7 @@ def test_a_model_of_fixed_replies_becomes_replies(model: str, reply: str) -> Non
         ("tooled", False),  # by a decorator
         ("given", False),  # perhaps by a function
         ("listed", False),  # by an argument
+        ("unknown", False),  # perhaps by an argument
         ("app.agent", False),  # of another file
     ],
 )
@@ -526,6 +528,11 @@ def test_a_model_whose_replies_are_not_fixed_stays(model: str, reason: str) -> N
         (f"tested.run_sync('a', model={MODEL})", "the agent tested has no model of production"),
         (f"faked.run_sync('a', model={MODEL})", "the agent faked has no model of production"),
         (f"nameless.run_sync('a', model={MODEL})", "the agent nameless has no model of"),
+        (
+            f"made = Agent('gpt-5')\nmade.run_sync('a', model={MODEL})\n"
+            f"made = Agent()\nmade.run_sync('a', model={MODEL})",
+            "the agent made has no model of production",
+        ),
         (
             f"made = Agent('test')\nmade.run_sync('a', model={MODEL})",
             "the agent made has no model of production",
