@@ -21,6 +21,7 @@ from llm_mock.migrate.sdk_clients import (
 )
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
+    Arguments,
     find_nodes,
     get_arguments,
     get_parameter_names,
@@ -456,10 +457,7 @@ class RespxRoutes:
             route.set_attribute("side_effect", values["side_effect"])
 
     def _read_mock_arguments(self, node: cst.Call) -> dict[str, Value]:
-        arguments = get_arguments(node)
-        if arguments is None or len(arguments[0]) > 1:
-            raise _new_argument_problem(node)
-        positional, keywords = arguments
+        positional, keywords = _get_answer_arguments(node)
         if positional:
             keywords["return_value"] = positional[0]
         values = {}
@@ -469,10 +467,7 @@ class RespxRoutes:
 
     def _new_response(self, node: cst.Call) -> cst.Call:
         """Return the `httpx.Response` that `respond` makes of its arguments."""
-        arguments = get_arguments(node)
-        if arguments is None or len(arguments[0]) > 1:
-            raise _new_argument_problem(node)
-        positional, keywords = arguments
+        positional, keywords = _get_answer_arguments(node)
         keywords.pop("content_type", None)
         status = keywords.pop("status_code", cst.Integer("200"))
         if positional:
@@ -494,6 +489,18 @@ def _find_answered(function: cst.FunctionDef) -> set[int]:
         if isinstance(method, cst.Attribute) and method.attr.value in _ANSWERS:
             found.add(id(method.value))
     return found
+
+
+def _get_answer_arguments(node: cst.Call) -> Arguments:
+    """Return the arguments of `route.mock(…)` or `route.respond(…)`.
+
+    Raises:
+        CannotRewritePatch: `*` or `**` hides some, or more than one is positional.
+    """
+    arguments = get_arguments(node)
+    if arguments is None or len(arguments[0]) > 1:
+        raise _new_argument_problem(node)
+    return arguments
 
 
 def _new_argument_problem(node: cst.Call) -> CannotRewritePatch:
