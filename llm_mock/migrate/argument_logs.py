@@ -10,6 +10,7 @@ import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.doubles import Argument, ArgumentLog, PlainCode, Record, TestDouble, Value
+from llm_mock.migrate.scope import JSON_MODULE
 from llm_mock.migrate.syntax import (
     BINDINGS,
     SCOPES,
@@ -368,7 +369,7 @@ class _Recorder:
             return None
         # The value of any other name may be another one when the test reads it.
         for name in names - {ARGUMENTS}:
-            if not hasattr(builtins, name):
+            if name != JSON_MODULE and not hasattr(builtins, name):
                 return None
         return kept
 

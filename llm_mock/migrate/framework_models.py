@@ -5,9 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from llm_mock.migrate.fixed_models import AGENTS, FUNCTION_MODEL, SEE_TEST_MODEL, TEST_MODEL
+from llm_mock.migrate.http_transports import SEE_TRANSPORT, TRANSPORTS, makes_client
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
-from llm_mock.migrate.sdk_clients import CLIENTS
 from llm_mock.migrate.syntax import find_nodes, get_first_line
 
 _PYDANTIC_AI = (TEST_MODEL, FUNCTION_MODEL)
@@ -16,7 +16,6 @@ _LANGCHAIN = (
     "langchain_community.chat_models.",
     "langchain_community.llms.",
 )
-_TRANSPORTS = ("httpx.MockTransport", "httpx2.MockTransport")
 _SEE = "docs/coming-from.md shows such a test before and after, under"
 
 
@@ -26,10 +25,10 @@ def find_framework_model(function: cst.FunctionDef, scope: Scope) -> CannotRewri
     for call in calls:
         if _is_tested_agent(call, scope):
             return _new_agent_problem(call)
-    makes_client = any(_is_client(call, scope) for call in calls)
+    has_client = any(makes_client(call, scope) for call in calls)
     for call in calls:
         name = scope.qualify(call.func)
-        if name in _TRANSPORTS and makes_client:
+        if name in TRANSPORTS and has_client:
             return _new_transport_problem(call)
         problem = _find_problem(name, call)
         if problem is not None:
@@ -77,19 +76,9 @@ def _find_problem(name: str, call: cst.Call) -> CannotRewrite | None:
     return None
 
 
-def _is_client(call: cst.Call, scope: Scope) -> bool:
-    """Return whether a call makes a client of an SDK that sends requests in a way of its own."""
-    module, _, name = scope.qualify(call.func).rpartition(".")
-    if name not in CLIENTS.get(module, ()):
-        return False
-    keywords = [argument.keyword.value for argument in call.args if argument.keyword]
-    return "http_client" in keywords
-
-
 def _new_transport_problem(call: cst.Call) -> CannotRewrite:
     return CannotRewrite(
         f"the client has a fake transport: {get_first_line(call)}",
-        "Make the client without http_client, and configure the reply in place of the HTTP "
-        'response: mock_llm_responses.set("*", "text").',
+        SEE_TRANSPORT,
         call,
     )

@@ -295,6 +295,8 @@ class _FunctionRewriter:
         state = self.state
         if state.routes.is_used or state.routes.problem is not None:
             return True
+        if state.transports.is_used:
+            return True
         for call in find_nodes(state.function, cst.Call):
             try:
                 if parse_patch(call, state.table, state.context.path) is not None:

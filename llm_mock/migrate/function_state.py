@@ -12,6 +12,7 @@ from llm_mock.migrate.body import Slot
 from llm_mock.migrate.configured_replies import ConfiguredReplies
 from llm_mock.migrate.doubles import ArgumentLog, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.http_routes import RespxRoutes
+from llm_mock.migrate.http_transports import FakeTransports
 from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.sdk_clients import new_handed_client
@@ -182,6 +183,7 @@ class FunctionState:
             self.table,
             context.fixtures,
         )
+        self.transports = FakeTransports(function, self.table)
         self._asserted_models = asserted_models
 
     def add_client(self, name: str) -> None:

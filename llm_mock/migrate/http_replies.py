@@ -38,7 +38,7 @@ _RESPONSES = ("httpx.Response", "httpx2.Response", "respx.MockResponse")
 _BODIES = ("json", "text", "content")
 _ARGUMENTS = ("status_code", "headers", "request", *_BODIES)
 _OK = 200
-_FIRST_ERROR = 400
+FIRST_ERROR = 400
 _OVERLOADED = {MESSAGES: 529}
 """The status of an overloaded provider, by the method; 503 for the others."""
 _TEMPLATES = {401: "authentication", 429: "rate_limit", 500: "server_error"}
@@ -72,7 +72,7 @@ def collect_route_replies(patched: PatchedRoute, table: SymbolTable) -> list[Con
 
 
 @dataclass(frozen=True)
-class _Response:
+class HTTPResponse:
     """An HTTP response.
 
     Attributes:
@@ -131,7 +131,7 @@ class _RouteMethod(CreateMethod):
             template = "timeout"
         if module not in ("httpx", "httpx2") or not template or self._is_named(node, node):
             raise CannotRewrite(
-                f"the route raises {to_source(node)}",
+                f"the old mock raises {to_source(node)}",
                 'For an error of the call: mock_llm_responses.set_error("*", error), where error '
                 "is templates.no_connection(), templates.timeout() or an exception.",
                 node,
@@ -147,8 +147,14 @@ class _RouteMethod(CreateMethod):
         if value is None:
             return None
         response = self._read_response(value)
-        if response.status < _FIRST_ERROR or self._find_template(response) is not None:
+        if response.status < FIRST_ERROR or self._find_template(response) is not None:
             return super().convert_standing(value)
+        if not self._endpoint.path:
+            raise CannotRewrite(
+                f"the URL of the response with the status {response.status} is unknown",
+                SEE_ON,
+                get_node(value),
+            )
         arguments = [f'"POST", "{self._endpoint.path}"']
         arguments.append('""' if response.body is None else to_source(response.body))
         arguments.append(f"status={response.status}")
@@ -161,7 +167,7 @@ class _RouteMethod(CreateMethod):
     def convert_response(self, value: Value) -> str | None:
         """Return a response as an argument of `set` or `add`."""
         response = self._read_response(value)
-        if response.status >= _FIRST_ERROR:
+        if response.status >= FIRST_ERROR:
             template = self._find_template(response)
             if template is None:
                 raise CannotRewrite(
@@ -187,7 +193,7 @@ class _RouteMethod(CreateMethod):
 
     def convert_body(self, written: cst.BaseExpression) -> str | None:
         """Return the JSON of a model's answer as a reply."""
-        node = _expand(written, self.table)
+        node = expand(written, self.table)
         reply = None
         if isinstance(node, cst.Dict) and not self._names_id(node, written):
             try:
@@ -230,7 +236,7 @@ class _RouteMethod(CreateMethod):
                     return True
         return False
 
-    def _find_template(self, response: _Response) -> str | None:
+    def _find_template(self, response: HTTPResponse) -> str | None:
         """Return the template of an error with the meaning of a response; None without one."""
         name = _TEMPLATES.get(response.status)
         if response.status == _OVERLOADED.get(self._endpoint.method, 503):
@@ -245,26 +251,23 @@ class _RouteMethod(CreateMethod):
             return None
         return self._format_template(name, f"retry_after={int(text)}")
 
-    def _is_unusual(self, response: _Response) -> bool:
+    def _is_unusual(self, response: HTTPResponse) -> bool:
         """Return whether an error says something that matters, and that its template does not."""
         if response.body is None:
             return False
-        node = _expand(response.body, self.table)
+        node = expand(response.body, self.table)
         if _UNUSUAL in _list_texts(node):
             return True
         return self._is_named(node, response.body)
 
-    def _read_response(self, value: Value) -> _Response:
+    def _read_response(self, value: Value) -> HTTPResponse:
         """Read `httpx.Response(200, json={…})`.
 
         Raises:
             CannotRewrite: the value is something else.
         """
         node = get_node(value)
-        resolved = None if node is None else _resolve(node, self.table)
-        response = None
-        if isinstance(resolved, cst.Call):
-            response = _read_arguments(resolved, self.table)
+        response = None if node is None else find_response(node, self.table)
         if response is None:
             source = "a mock" if node is None else to_source(node)
             raise CannotRewrite(
@@ -283,12 +286,18 @@ class _EmbeddingRouteMethod(_RouteMethod, EmbeddingMethod):
         return to_source(written)
 
 
+def find_response(node: cst.BaseExpression, table: SymbolTable) -> HTTPResponse | None:
+    """Return the HTTP response that an expression, a constant or a helper makes, or None."""
+    resolved = _resolve(node, table)
+    return _read_arguments(resolved, table) if isinstance(resolved, cst.Call) else None
+
+
 def is_response(node: cst.BaseExpression, table: SymbolTable) -> bool:
     """Return whether an expression makes an HTTP response whose status and body are known."""
     return isinstance(node, cst.Call) and _read_arguments(node, table) is not None
 
 
-def _read_arguments(node: cst.Call, table: SymbolTable) -> _Response | None:
+def _read_arguments(node: cst.Call, table: SymbolTable) -> HTTPResponse | None:
     """Return the response that a call makes; None if it makes none, or an argument is unknown."""
     if table.scope.qualify(node.func) not in _RESPONSES:
         return None
@@ -299,11 +308,11 @@ def _read_arguments(node: cst.Call, table: SymbolTable) -> _Response | None:
     if len(bodies) > 1 or status is None or headers is None:
         return None
     if not bodies:
-        return _Response(status, None, is_json=False, headers=headers)
+        return HTTPResponse(status, None, is_json=False, headers=headers)
     [body] = bodies
     data = keywords.get("json") or _read_dump(body, table)
     is_json = data is not None
-    return _Response(
+    return HTTPResponse(
         status,
         data or body,
         is_json=is_json,
@@ -337,7 +346,7 @@ def _read_headers(
     return {name.lower(): item for name, item in items.items()}
 
 
-def _format_headers(response: _Response, ignored: str = "") -> str:
+def _format_headers(response: HTTPResponse, ignored: str = "") -> str:
     """Return the headers of a response as a dict, without those of its type; empty without any."""
     items = []
     for name, value in response.headers.items():
@@ -382,7 +391,7 @@ def _resolve(node: cst.BaseExpression, table: SymbolTable) -> cst.BaseExpression
     return get_node(result) or value
 
 
-def _expand(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> cst.BaseExpression:
+def expand(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> cst.BaseExpression:
     """Return JSON with the dicts and lists in place of the names that stand for them."""
     value = _resolve(node, table)
     if value is not node:
@@ -392,7 +401,7 @@ def _expand(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> cst
     if isinstance(value, cst.Dict):
         items = []
         for item in value.elements:
-            expanded = _expand(
+            expanded = expand(
                 item.value,
                 table,
                 depth,
@@ -404,7 +413,7 @@ def _expand(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> cst
         return node
     nodes = []
     for element in elements:
-        expanded = _expand(
+        expanded = expand(
             element,
             table,
             depth,

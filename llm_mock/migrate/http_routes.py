@@ -70,7 +70,7 @@ class ModelEndpoint:
     """The URL of an API that asks a model.
 
     Attributes:
-        path: the path of the URL.
+        path: the path of the URL; empty if it is unknown.
         method: the method of a client that sends requests there, such as `messages.create`.
         model: the model that the URL names; empty for the others.
     """
@@ -121,7 +121,7 @@ def find_endpoint(url: str) -> ModelEndpoint | None:
     return None
 
 
-def _new_patch(url: str, route: Route, endpoint: ModelEndpoint) -> PatchedRoute:
+def new_route_patch(url: str, route: Route, endpoint: ModelEndpoint) -> PatchedRoute:
     """Return the patch of a client that a route amounts to."""
     method = endpoint.method
     owner = TestDouble(return_value=new_client(route, method))
@@ -443,7 +443,7 @@ class RespxRoutes:
         assert endpoint is not None
         self.router.routes[url] = route
         self.router.attributes["calls"] = route
-        self.patches.append(_new_patch(url, route, endpoint))
+        self.patches.append(new_route_patch(url, route, endpoint))
 
     def _configure(self, route: Route, name: str, node: cst.Call) -> None:
         """Apply `route.mock(…)` or `route.respond(…)`."""

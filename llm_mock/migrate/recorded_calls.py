@@ -16,6 +16,7 @@ from llm_mock.migrate.call_values import (
     REQUEST_CONFIG,
     REQUEST_CONTENTS,
     AnsweredContent,
+    AnsweredRequest,
     AttachmentList,
     CallList,
     CallValue,
@@ -30,7 +31,14 @@ from llm_mock.migrate.call_values import (
     SingleAttachment,
     SingleCall,
 )
-from llm_mock.migrate.doubles import ArgumentLog, LegacyMock, PatchedGetter, TestDouble, Value
+from llm_mock.migrate.doubles import (
+    ArgumentLog,
+    LegacyMock,
+    PatchedGetter,
+    Record,
+    TestDouble,
+    Value,
+)
 from llm_mock.migrate.http_calls import (
     find_route,
     format_body,
@@ -38,7 +46,7 @@ from llm_mock.migrate.http_calls import (
     read_item,
     read_method,
 )
-from llm_mock.migrate.http_routes import Route, Router
+from llm_mock.migrate.http_routes import PatchedRoute, Route, Router
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import (
     ANY_MODEL,
@@ -284,16 +292,17 @@ class CallReader:
             return None
         owner = self.find_call_owner(role)
         [record, *_] = log.records
+        values = _list_kept(record, role)
         calls = format_history(owner)
         last_call = f"{owner}.last_call"
         call = SingleCall(last_call, sdk=role.sdk)
         if record.kind == "items":
             return KeptItems(
                 call,
-                record.values,
+                values,
                 record.first,
             )
-        value = record.values[""]
+        value = values[""]
         kept = Kept(value, record.first)
         if record.kind == "append":
             return CallList(
@@ -328,12 +337,18 @@ class CallReader:
             # llm calls it with the prompt as the first argument.
             first = f'{ARGUMENTS}["{kept.first}"]'
             source = source.replace(first, f'{ARGUMENTS}["prompt"]')
-        self.names[ARGUMENTS] = KeywordArguments(call)
+        names = self.names
+        self.names = names | {ARGUMENTS: KeywordArguments(call)}
+        # The values of a handler of HTTP requests name its parameter.
+        self.names[kept.first] = AnsweredRequest(call)
         try:
             value = parse_expression(source)
+            part = self.read(value)
+            if isinstance(part, (AnsweredRequest, AnsweredContent)):
+                return part
             result = self.rewrite(value)
         finally:
-            del self.names[ARGUMENTS]
+            self.names = names
         # The prompt is no option, and has no default value.
         is_optional_prompt = not call.sdk and f'.get("{kept.first}"' in source
         if is_optional_prompt or ARGUMENTS in collect_names(result):
@@ -873,6 +888,18 @@ def _format_body(keywords: KeywordArguments) -> cst.BaseExpression | None:
     if is_partial or call.sdk in ("", LITELLM, EMBEDDINGS):
         return None
     return parse_expression(f"{call.source}.request.body")
+
+
+def _list_kept(record: Record, role: MockRole) -> dict[str, cst.BaseExpression]:
+    """Return what a fake keeps of its calls; a handler of HTTP requests has its parameter."""
+    if not isinstance(role.getter, PatchedRoute):
+        return record.values
+    read = f'{ARGUMENTS}["{record.first}"]'
+    values = {}
+    for key, value in record.values.items():
+        source = to_source(value).replace(read, record.first)
+        values[key] = parse_expression(source)
+    return values
 
 
 def _list_items(node: cst.BaseExpression) -> dict[str, cst.BaseExpression]:

@@ -23,6 +23,7 @@ from llm_mock.migrate.body import (
     get_leading_lines,
     is_empty,
     new_with_slot,
+    strip_blank_start,
 )
 from llm_mock.migrate.call_values import (
     CallList,
@@ -101,6 +102,7 @@ class StatementRewriter:
     def rewrite(self) -> list[Part]:
         """Rewrite the body of the function."""
         self.state.add_router()
+        self.state.transports.check()
         body = split_block(self.state.function.body)
         parts: list[Part] = []
         if body and is_docstring(body[0]):
@@ -113,6 +115,7 @@ class StatementRewriter:
         self.started_patches.check_ends(self.state.function)
         self.assigned_modules.check_ends()
         self.state.routes.check_all_rewritten()
+        self.state.transports.check_all_rewritten()
         if self._needs_call():
             self._route_slot.lines.append(f"assert {format_history(ALL)}")
         if self._route_slot not in parts:
@@ -146,7 +149,8 @@ class StatementRewriter:
         parts: list[Part] = []
         for node in body:
             try:
-                parts += self._rewrite_restore(node) or self._rewrite_statement(node)
+                rewritten = self._rewrite_restore(node) or self._rewrite_transport(node)
+                parts += rewritten or self._rewrite_statement(node)
             except CannotRewrite as error:
                 error.node = error.node or node
                 if not self.state.context.partial or not _is_assertion(node):
@@ -154,6 +158,27 @@ class StatementRewriter:
                 self.state.todos.append(error)
                 parts.append(_new_todo(node, error))
         return parts
+
+    def _rewrite_transport(self, node: cst.BaseStatement) -> list[Part]:
+        """Remove a fake transport, alone or from a client; return nothing for another statement."""
+        transports = self.state.transports
+        is_first = transports.start(node)
+        if is_first:
+            self._refuse_nested(node, CannotRewritePatch)
+            self.state.add_getters(transports.patches)
+        if transports.makes_transport(node):
+            return [self._add_slot(Slot.replace(node, configures=True))]
+        changed = transports.remove(node)
+        slot = Slot(comments=transports.take_comments())
+        if is_first:
+            # The reply goes between the blank lines above the client and the client.
+            leading = get_leading_lines(node)
+            slot.blank_lines = [line for line in leading if line.comment is None]
+            changed = strip_blank_start(changed)
+            self._add_slot(slot)
+        elif changed is node:
+            return []
+        return [slot, *self._rewrite_statement(changed)]
 
     def _rewrite_statement(self, node: cst.BaseStatement) -> list[Part]:
         if isinstance(node, cst.With):
@@ -232,6 +257,8 @@ class StatementRewriter:
         """
         if self.state.routes.is_opening(item.item):
             self._refuse_nested(node, CannotRewritePatch)
+            return ""
+        if self.state.transports.makes_transport(item.item):
             return ""
         named = self.started_patches.find_named(item.item)
         patch = named or self._parse_patch(item.item)

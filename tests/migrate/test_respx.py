@@ -304,7 +304,7 @@ UNKNOWN = "the use of the mock respx is unknown"
             "respx.post(CHAT).mock(return_value=httpx.Response(200, text='x'))",
             "not written as JSON",
         ),
-        ("respx.post(CHAT).mock(side_effect=ValueError)", "the route raises ValueError"),
+        ("respx.post(CHAT).mock(side_effect=ValueError)", "the old mock raises ValueError"),
         (
             "@respx.post(CHAT)\n    def reply(request): return answer('Hi')",
             "of the route is unknown",
