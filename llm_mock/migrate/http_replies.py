@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -241,7 +241,8 @@ class _RouteMethod(CreateMethod):
         name = _TEMPLATES.get(response.status)
         if response.status == _OVERLOADED.get(self._endpoint.method, 503):
             name = "overloaded"
-        if name is None or _format_headers(response, _RETRY_AFTER) or self._is_unusual(response):
+        others = _format_headers(response, [_RETRY_AFTER])
+        if name is None or others or self._is_unusual(response):
             return None
         seconds = response.headers.get(_RETRY_AFTER)
         if seconds is None:
@@ -346,11 +347,11 @@ def _read_headers(
     return {name.lower(): item for name, item in items.items()}
 
 
-def _format_headers(response: HTTPResponse, ignored: str = "") -> str:
+def _format_headers(response: HTTPResponse, ignored: Sequence[str] = ()) -> str:
     """Return the headers of a response as a dict, without those of its type; empty without any."""
     items = []
     for name, value in response.headers.items():
-        if name not in (_CONTENT_TYPE, ignored):
+        if name not in (_CONTENT_TYPE, *ignored):
             items.append(f'"{name}": {to_source(value)}')
     return f"{{{', '.join(items)}}}" if items else ""
 

@@ -15,6 +15,7 @@ from llm_mock.migrate.file import FileResult, rewrite_file
 
 HEADER = """
 import json
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -30,6 +31,15 @@ ERROR = {"error": {"message": "Slow down"}}
 def completion(text):
     message = {"role": "assistant", "content": text}
     return {"id": "c1", "model": "gpt-4o", "choices": [{"index": 0, "message": message}]}
+
+
+async def answer_later(text):
+    return httpx.Response(200, json=completion(text))
+
+
+@contextmanager
+def answer_once(text):
+    return httpx.Response(200, json=completion(text))
 
 
 def answer(text):
@@ -304,6 +314,18 @@ UNKNOWN = "the use of the mock respx is unknown"
             "respx.post(CHAT).mock(return_value=httpx.Response(200, text='x'))",
             "not written as JSON",
         ),
+        (
+            "respx.post(CHAT).mock(return_value=httpx.Response(*parts))",
+            "the response of the route is not literal: httpx.Response(*parts)",
+        ),
+        (
+            'respx.post(CHAT).mock(return_value=answer_later("Hi"))',
+            'the response of the route is not literal: answer_later("Hi")',
+        ),
+        (
+            'respx.post(CHAT).mock(return_value=answer_once("Hi"))',
+            'the response of the route is not literal: answer_once("Hi")',
+        ),
         ("respx.post(CHAT).mock(side_effect=ValueError)", "the old mock raises ValueError"),
         (
             "@respx.post(CHAT)\n    def reply(request): return answer('Hi')",
@@ -319,6 +341,31 @@ UNKNOWN = "the use of the mock respx is unknown"
 )
 def test_what_is_not_understood_stays_with_a_reason(lines: str, reason: str) -> None:
     assert reason in get_reason(f"@respx.mock\ndef test_it():\n    {lines}\n    ask()\n")
+
+
+def test_a_router_that_starts_under_a_condition_is_told() -> None:
+    test = """
+    def test_it(respx_mock, is_mocked):
+        respx_mock.post(CHAT).mock(return_value=answer("Hi"))
+        if is_mocked:
+            with respx.mock:
+                ask()
+    """
+    assert get_reason(test) == "mocks are configured in a loop or under a condition"
+
+
+def test_the_comment_on_a_decorator_of_a_router_stays() -> None:
+    test = """
+    @respx.mock  # no network
+    @pytest.mark.slow
+    def test_it():
+        respx.post(CHAT).mock(return_value=answer("Hi"))
+        ask()
+    """
+    after = rewrite(test).after
+    assert "@respx" not in after
+    new = after.partition("@pytest.mark.slow\n")[2]
+    assert new.startswith("# no network\ndef test_it(mock_llm_responses):\n")
 
 
 def test_a_router_of_another_fixture_is_told() -> None:
