@@ -179,6 +179,7 @@ def take_logs(
         double,
         known,
     )
+    local_values: dict[str, cst.BaseStatement] = {}
     others: list[cst.BaseStatement] = []
     for position, node in enumerate(body):
         if isinstance(node, cst.BaseCompoundStatement):
@@ -186,9 +187,28 @@ def take_logs(
             others += body[position:]
             break
         part = get_small_statement(node)
-        if not recorder.take(part):
+        name = recorder.take_name(part)
+        if name:
+            local_values[name] = node
+        elif not recorder.take(part):
             others.append(node)
-    return others
+    return [*_list_needed(local_values, others), *others]
+
+
+def _list_needed(
+    local_values: dict[str, cst.BaseStatement],
+    others: Sequence[cst.BaseStatement],
+) -> list[cst.BaseStatement]:
+    """Return the statements that give names to arguments of the call, if others use these."""
+    used: set[str] = set()
+    for node in others:
+        used |= collect_names(node)
+    needed: list[cst.BaseStatement] = []
+    for name, node in reversed(local_values.items()):
+        if name in used:
+            needed.insert(0, node)
+            used |= collect_names(node)
+    return needed
 
 
 class _Recorder:
@@ -215,6 +235,26 @@ class _Recorder:
             self.reads[name] = cst.Name(ARGUMENTS)
         self.pair = _get_pair(parameters)
         self.nonlocals: set[str] = set()
+        self.function = function
+
+    def take_name(self, part: cst.BaseSmallStatement | None) -> str:
+        """Note the name that a statement gives to a part of the arguments, and return it.
+
+        The name is empty for another statement.
+        """
+        if not isinstance(part, cst.Assign):
+            return ""
+        name = get_container_name(part)
+        known = {*self.names, *self.reads, *self.values, *self.nonlocals}
+        if not name or name in known:
+            return ""
+        uses = [node for node in find_nodes(self.function, cst.Name) if node.value == name]
+        kept = self._normalize(part.value)
+        # A name that nothing reads may be meant for one of the test.
+        if kept is None or len(uses) == 1:
+            return ""
+        self.reads[name] = kept
+        return name
 
     def take(self, part: cst.BaseSmallStatement | None) -> bool:
         """Note what a statement keeps; return False if it does anything else."""

@@ -43,7 +43,7 @@ from llm_mock.migrate.syntax import (
     read_dict,
     to_source,
 )
-from llm_mock.migrate.value_types import MAX_NAMES, find_only_value
+from llm_mock.migrate.value_types import MAX_NAMES, find_only_value, is_error
 
 TRANSPORTS = ("httpx.MockTransport", "httpx2.MockTransport")
 SEE_TRANSPORT = (
@@ -405,10 +405,14 @@ class FakeTransports:
     def _new_patch(self, handler: cst.BaseExpression) -> PatchedRoute:
         """Return the patch for the function that answers requests."""
         double = self._evaluate(handler)
-        route = Route(side_effect=double.side_effect or double)
-        endpoint = self._endpoints[0]
-        if double.side_effect is None:
+        error = double.side_effect
+        if isinstance(error, PlainCode) and is_error(error.node, self._table):
+            endpoint = self._endpoints[0]
+        else:
+            error = None
             endpoint = self._choose_endpoint(double, handler)
+        # The double may have a name in the test.
+        route = Route(side_effect=error or double, attributes={"handler": double})
         return new_route_patch(to_source(handler), route, endpoint)
 
     def _evaluate(self, handler: cst.BaseExpression) -> TestDouble:
@@ -434,7 +438,7 @@ class FakeTransports:
         """Return the endpoint that the response of a function is one of."""
         value = double.return_value
         response = None
-        if isinstance(value, PlainCode):
+        if isinstance(value, PlainCode) and double.side_effect is None:
             self._refuse_later_names(value.node)
             response = find_response(value.node, self._table)
         if response is None:

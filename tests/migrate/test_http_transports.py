@@ -295,6 +295,47 @@ def handle(*lines: str) -> str:
     return f"def handler(request):\n{body}\nask({CLIENT.format('handler')})"
 
 
+def test_a_handler_may_name_what_it_keeps() -> None:
+    handler = handle(
+        "body = json.loads(request.content)",
+        'model = body["model"]',
+        'seen["model"] = model',
+        'return httpx.Response(200, json=completion("Hi"))',
+    )
+    new = migrate("seen = {}", handler, 'assert seen["model"] == "m"')
+    assert new.splitlines()[-1].strip() == (
+        'assert mock_llm_calls.last_call.request.body["model"] == "m"'
+    )
+    # Here the response has it.
+    response = handler.replace('completion("Hi")', "completion(model)")
+    assert "depends on the prompt" in get_reason("seen = {}", response)
+    # Here the name has two values.
+    twice = response.replace('model = body["model"]', 'model = body\n    model = model["model"]')
+    assert "depends on the prompt" in get_reason("seen = {}", twice)
+    # Here it is not what was sent.
+    changed = handler.replace('model = body["model"]', 'body["model"] = model = "m"')
+    assert "depends on the prompt" in get_reason("seen = {}", changed)
+
+
+@pytest.mark.parametrize(
+    ("effect", "line"),
+    [
+        ('return_value=httpx.Response(200, json=completion("Hi"))', SET.format('"Hi"')),
+        (
+            "side_effect=httpx.ReadTimeout('slow')",
+            'mock_llm_responses.set_error("*", templates.timeout())',
+        ),
+    ],
+)
+def test_a_handler_may_be_a_mock(effect: str, line: str) -> None:
+    new = migrate(
+        "from unittest.mock import Mock",
+        f"handler = Mock({effect})",
+        f"ask({CLIENT.format('handler')})",
+    )
+    assert new == f"{line}\n    ask(OpenAI())"
+
+
 MODELS = 'httpx.Response(200, json={"data": [{"id": "text-embedding-3"}]})'
 
 
@@ -310,6 +351,12 @@ MODELS = 'httpx.Response(200, json={"data": [{"id": "text-embedding-3"}]})'
             'handler does more than return one response: assert request.headers["x"]',
         ),
         (handle("return httpx.Response(200, json={'a': request.url})"), "depends on the prompt"),
+        (
+            "from unittest.mock import Mock\n"
+            "handler = Mock(side_effect=[httpx.Response(500), httpx.Response(429)])\n"
+            f"ask({CLIENT.format('handler')})",
+            "handler does not return one literal response",
+        ),
         (handle("return next(answers)"), "handler does not return one literal response"),
         (handle(f"return {MODELS}"), "the response of handler may not be one of a model"),
         (handle("return httpx.Response(404)"), "response with the status 404 is unknown"),
