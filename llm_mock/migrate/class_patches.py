@@ -13,8 +13,8 @@ from llm_mock.migrate.patches import gives_argument, parse_patch
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable
 
-# These have no tests.
-_BASES = ("unittest.TestCase", "unittest.IsolatedAsyncioTestCase")
+# Bases without tests of their own.
+BASES = ("unittest.TestCase", "unittest.IsolatedAsyncioTestCase")
 
 
 def find_class_patches(node: cst.ClassDef, scope: Scope, path: Path) -> list[cst.Decorator]:
@@ -38,7 +38,7 @@ def find_class_patches(node: cst.ClassDef, scope: Scope, path: Path) -> list[cst
         elif gives_argument(expression, scope):
             others.append(decorator)
     # Inherited tests are patched, too; another argument of each test belongs to another patch.
-    has_base = any(scope.qualify(base.value) not in _BASES for base in node.bases)
+    has_base = any(scope.qualify(base.value) not in BASES for base in node.bases)
     if patches and (has_base or others):
         raise CannotRewrite(
             "its methods are patched by a decorator of the class",

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import libcst as cst
@@ -15,6 +15,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 from llm_mock.errors import InvalidFile
 from llm_mock.migrate import fakes
 from llm_mock.migrate.agent_models import rewrite_agent_models, sets_model_switch
+from llm_mock.migrate.body import strip_blank_start
 from llm_mock.migrate.class_patches import add_patches, find_class_patches, remove_patches
 from llm_mock.migrate.conftests import (
     CONFTEST,
@@ -33,10 +34,12 @@ from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.preparations import MODEL_SWITCH
 from llm_mock.migrate.scope import JSON_MODULE, Scope
 from llm_mock.migrate.sdk_modules import find_replaced_sdks
+from llm_mock.migrate.setup_methods import SetupMethods, SplitTest, find_setup_methods
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
     get_parameter_names,
+    split_block,
     to_source,
 )
 from llm_mock.migrate.unittest_cases import add_fixture, is_test_case, use_attribute
@@ -47,6 +50,9 @@ _MAY_MOCK_LLM = re.compile(
     rb"get_(async_)?model\b|\bllm\b|call_history|set_response|OpenAI\b|Anthropic\b|openai|anthropic|litellm"
     rb"|genai|generate_?[Cc]ontent|[Mm]istral|pydantic_ai|langchain"
 )
+
+NewNodes = dict[cst.FunctionDef, cst.FunctionDef | None]
+"""The new definitions of functions by their old ones; None for one that is removed."""
 
 GetRequestedModels = Callable[[str, str], Sequence[str]]
 
@@ -180,6 +186,11 @@ class _Function:
     node: cst.FunctionDef
     owner: cst.ClassDef | None = None
 
+    @property
+    def class_name(self) -> str:
+        """The name of its class; empty for a function of the file."""
+        return "" if self.owner is None else self.owner.name.value
+
 
 class _FileRewriter:
     def __init__(
@@ -225,6 +236,10 @@ class _FileRewriter:
         """The functions with a reply in place of such a model."""
         self.class_patches: dict[str, list[cst.Decorator]] = {}
         """The decorators of each class that patch `llm` for its tests."""
+        self.setups: dict[str, SetupMethods] = {}
+        """The methods of each class that patch `llm` for its tests."""
+        self.split_tests: dict[str, SplitTest] = {}
+        """The rewritten tests of these classes, with the new methods for each."""
 
     @cached_property
     def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
@@ -235,21 +250,28 @@ class _FileRewriter:
         for node in self.module.body:
             if isinstance(node, cst.ClassDef):
                 self._check_class(node)
+        joined: list[cst.FunctionDef] = []
+        for methods in self.setups.values():
+            joined += methods.nodes
         for function in self.functions:
-            if function.owner is None or function.owner.name.value not in self.problems:
+            is_refused = function.class_name in self.problems
+            if not is_refused and function.node not in joined:
                 self._rewrite_function(function)
+        for class_name, methods in self.setups.items():
+            self._check_setup(class_name, methods)
         self._block_dependents()
         changed = self._changed_functions()
         before = after = self.module.code
         encoded = self.source
         if changed:
-            new = self._replace_functions(changed)
+            new_nodes = self._collect_new_nodes(changed)
+            new = self._replace_functions(changed, new_nodes)
             module = update_imports(
                 self.module,
                 new,
                 self.path,
                 self._find_unused_fixtures(new),
-                needs_json=self._needs_json(changed),
+                needs_json=self._needs_json(new_nodes),
             )
             after = module.code
             encoded = module.bytes
@@ -280,15 +302,14 @@ class _FileRewriter:
                 changed[name] = result.node
         return changed
 
-    def _needs_json(self, changed: dict[str, cst.FunctionDef]) -> bool:
+    def _needs_json(self, new_nodes: NewNodes) -> bool:
         """Return whether a rewritten function has a reply of a helper that imports `json`."""
         if JSON_MODULE in self.context.scope.imports:
             return False
-        for function in self.functions:
-            new = changed.get(function.name)
+        for old, new in new_nodes.items():
             if new is None:
                 continue
-            new_names = collect_names(new) - collect_names(function.node)
+            new_names = collect_names(new) - collect_names(old)
             if JSON_MODULE in new_names:
                 return True
         return False
@@ -326,6 +347,22 @@ class _FileRewriter:
             self.problems[name] = error
         else:
             self.class_patches[name] = patches
+            self._find_setup(node)
+
+    def _find_setup(self, node: cst.ClassDef) -> None:
+        """Find the methods of a class that patch `llm` for its tests."""
+        name = node.name.value
+        methods = find_setup_methods(node, self.context.scope)
+        if methods is None or not self._list_tests(name):
+            return
+        setup = methods.setup
+        if patches_llm(f"{name}::{setup.name.value}", setup, self.context):
+            self.setups[name] = methods
+
+    def _list_tests(self, class_name: str) -> list[_Function]:
+        """Return the tests of a class."""
+        prefix = f"{class_name}::test"
+        return [function for function in self.functions if function.name.startswith(prefix)]
 
     def _rewrite_function(self, function: _Function) -> None:
         name = function.name
@@ -336,22 +373,89 @@ class _FileRewriter:
             if function.owner is not None:
                 patches = self.class_patches[function.owner.name.value]
                 node = add_patches(node, patches)
-            result = rewrite_function(name, node, self.context)
-            if result.node is None:
-                result = self._replace_fake_model(function, result)
-            if result.node is not None:
-                self._check_lasting_patch()
-                _check_owner(function)
-                result = self._adapt_to_owner(function, result)
-                if name in self.context.fixtures:
-                    self._check_conftest(result)
-            self.results[name] = result
+            methods = self.setups.get(function.class_name)
+            if methods is None or not _is_test(node):
+                result = rewrite_function(name, node, self.context)
+                self._add_result(function, result)
+            elif f"{function.class_name}::{methods.setup.name.value}" not in self.problems:
+                self._rewrite_joined(function, node, methods)
         except CannotRewrite as error:
             is_class_fixture = function.owner is not None and is_fixture(function.node)
             if is_class_fixture:
                 self.problems[name] = _new_class_fixture_problem(function)
             else:
                 self.problems[name] = error
+
+    def _rewrite_joined(
+        self,
+        function: _Function,
+        node: cst.FunctionDef,
+        methods: SetupMethods,
+    ) -> None:
+        """Rewrite a test together with the methods that patch for it."""
+        joined = methods.join(node)
+        context = replace(
+            self.context,
+            get_requested_models=partial(self._list_models_of_class, function.class_name),
+        )
+        try:
+            result = rewrite_function(function.name, joined, context)
+        except CannotRewrite as error:
+            method, problem = methods.locate(error, node, joined)
+            if method is node:
+                raise problem from None
+            self.problems[f"{function.class_name}::{method.name.value}"] = problem
+            return
+        added = self._add_result(function, result)
+        if result.node is None or added.node is None:
+            return
+        split = methods.split(node, added.node)
+        self.split_tests[function.name] = split
+        self.results[function.name] = replace(added, node=split.test)
+
+    def _list_models_of_class(self, class_name: str, test: str, target: str) -> list[str]:
+        """Return the models that the tests of a class request, which have one `setUp`."""
+        models: list[str] = []
+        for function in self._list_tests(class_name):
+            models += self.context.get_requested_models(function.name, target)
+        return list(dict.fromkeys(models))
+
+    def _add_result(self, function: _Function, result: RewrittenFunction) -> RewrittenFunction:
+        """Add the result for a function, and return it adapted to its class and its file."""
+        name = function.name
+        if result.node is None:
+            result = self._replace_fake_model(function, result)
+        if result.node is not None:
+            self._check_lasting_patch()
+            _check_owner(function)
+            result = self._adapt_to_owner(function, result)
+            if name in self.context.fixtures:
+                self._check_conftest(result)
+        self.results[name] = result
+        return result
+
+    def _check_setup(self, class_name: str, methods: SetupMethods) -> None:
+        """Refuse a class of which a method needs its old `setUp`."""
+        names = {f"{class_name}::{node.name.value}" for node in methods.nodes}
+        tests = {}
+        new_methods = {}
+        for function in self.functions:
+            name = function.name
+            if function.class_name != class_name or name in self.problems.keys() | names:
+                continue
+            new_methods[name] = function.node
+            if name in self.split_tests:
+                tests[name] = self.split_tests[name]
+                new_methods[name] = tests[name].test
+        if names & self.problems.keys():
+            # One report is enough.
+            for name in tests:
+                del self.results[name]
+        elif tests:
+            problems = methods.find_problems(tests, new_methods)
+            for name, problem in problems.items():
+                self.results.pop(name, None)
+                self.problems[name] = problem
 
     def _replace_fake_model(
         self,
@@ -491,15 +595,19 @@ class _FileRewriter:
         """Block the tests of a class whose patch another needs; return whether there are any."""
         blocked = {}
         for function in self.functions:
-            owner = function.owner
-            if owner is None or not self.class_patches.get(owner.name.value):
+            result = self.results.get(function.name)
+            if result is None or result.node is None or not self._is_patched(function.class_name):
                 continue
-            problems = sorted(self._list_problems_of_class(owner.name.value))
-            if problems and function.name in self.results:
+            problems = sorted(self._list_problems_of_class(function.class_name))
+            if problems:
                 blocked[function.name] = f"its class is patched for {problems[0]}, too"
         for name, reason in blocked.items():
             self._block(name, reason)
         return bool(blocked)
+
+    def _is_patched(self, class_name: str) -> bool:
+        """Return whether a class patches for all of its tests."""
+        return bool(self.class_patches.get(class_name)) or class_name in self.setups
 
     def _list_problems_of_class(self, class_name: str) -> list[str]:
         return [name for name in self.problems if name.startswith(f"{class_name}::")]
@@ -573,11 +681,25 @@ class _FileRewriter:
             changes.append(change)
         return sorted(changes, key=lambda change: change.line)
 
-    def _replace_functions(self, changed: dict[str, cst.FunctionDef]) -> cst.Module:
-        new_nodes = {}
+    def _collect_new_nodes(self, changed: Mapping[str, cst.FunctionDef]) -> NewNodes:
+        """Return the new definition of each function that changes, and of the methods for it."""
+        new_nodes: NewNodes = {}
         for function in self.functions:
-            if function.name in changed:
-                new_nodes[function.node] = changed[function.name]
+            if function.name not in changed:
+                continue
+            new_nodes[function.node] = changed[function.name]
+            split = self.split_tests.get(function.name)
+            if split is None:
+                continue
+            new_methods = (split.setup, split.teardown)
+            new_nodes.update(zip(self.setups[function.class_name].nodes, new_methods, strict=False))
+        return new_nodes
+
+    def _replace_functions(
+        self,
+        changed: Mapping[str, cst.FunctionDef],
+        new_nodes: NewNodes,
+    ) -> cst.Module:
         new_classes: dict[str, list[cst.Decorator]] = {}
         for class_name, patches in self.class_patches.items():
             if any(name.startswith(f"{class_name}::") for name in changed):
@@ -622,6 +744,10 @@ def _iterate_functions(module: cst.Module) -> Iterator[_Function]:
                     yield _Function(name, inner, node)
 
 
+def _is_test(node: cst.FunctionDef) -> bool:
+    return node.name.value.startswith("test")
+
+
 def _describe_lasting_patch(fixture: str) -> str:
     return f"the fixture {fixture} patches for several tests, and may reach this one, too"
 
@@ -649,14 +775,22 @@ def _check_owner(function: _Function) -> None:
         )
 
 
+def _strip_first_line(node: cst.ClassDef) -> cst.ClassDef:
+    """Return a class without the blank lines above its first statement."""
+    first, *others = split_block(node.body)
+    body = [strip_blank_start(first), *others]
+    return node.with_changes(body=node.body.with_changes(body=body))
+
+
 class _FunctionReplacer(cst.CSTTransformer):
     def __init__(
         self,
-        new_nodes: dict[cst.FunctionDef, cst.FunctionDef],
+        new_nodes: NewNodes,
         class_patches: Mapping[str, Sequence[cst.Decorator]],
         test_cases: Sequence[cst.ClassDef],
     ) -> None:
         self.new_nodes = new_nodes
+        self.removed = [old for old, new in new_nodes.items() if new is None]
         self.class_patches = class_patches
         self.test_cases = test_cases
 
@@ -664,8 +798,9 @@ class _FunctionReplacer(cst.CSTTransformer):
         self,
         original_node: cst.FunctionDef,
         updated_node: cst.FunctionDef,
-    ) -> cst.FunctionDef:
-        return self.new_nodes.get(original_node, updated_node)
+    ) -> cst.FunctionDef | cst.RemovalSentinel:
+        new = self.new_nodes.get(original_node, updated_node)
+        return cst.RemoveFromParent() if new is None else new
 
     def leave_ClassDef(
         self,
@@ -676,6 +811,8 @@ class _FunctionReplacer(cst.CSTTransformer):
         if patches:
             without_patches = remove_patches(original_node, patches)
             updated_node = without_patches.with_changes(body=updated_node.body)
+        if original_node.body.body[0] in self.removed:
+            updated_node = _strip_first_line(updated_node)
         if original_node in self.test_cases:
             return add_fixture(updated_node)
         return updated_node

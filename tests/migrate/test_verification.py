@@ -792,3 +792,77 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
     # Nobody knows how often its prompt was called.
     assert "verified: it passes" in told["test_class"]
     assert "verified: it passes" in told["test_two_patches"]
+
+
+SETUP = """
+    import unittest
+
+    class TestAll(unittest.TestCase):
+        def setUp(self):
+            self.patcher = patch("app.get_model")
+            self.get_model = self.patcher.start()
+            self.get_model.return_value.prompt.{reply}
+
+        def tearDown(self):
+            self.patcher.stop()
+
+        def test_it(self):
+            self.assertEqual(app.ask(), "Hello")
+            {more}
+
+        def test_another(self):
+            self.assertEqual(app.{ask}(), "Hello")
+            self.get_model.return_value.prompt.assert_called_once()
+"""
+ONE_REPLY = 'return_value.text.return_value = "Hello"'
+TWO_REPLIES = 'side_effect = [Mock(text=lambda: "Hello"), Mock(text=lambda: "Hi")]'
+
+
+def migrate_class(folder: Path, reply: str, ask: str, more: str = "") -> tuple[list[str], bool]:
+    old = write(folder / "test_app.py", START, SETUP.format(reply=reply, ask=ask, more=more))
+    lines = migrate(".")[1]
+    return lines, (folder / "test_app.py").read_text() == old
+
+
+def test_a_class_whose_setup_patches_is_written_as_a_whole(folder: Path) -> None:
+    assert migrate_class(folder, ONE_REPLY, "ask") == (
+        [
+            "test_app.py: TestAll::test_it verified: it passes, and notices 3 of 6 changes.",
+            "test_app.py: TestAll::test_another verified: it passes, and notices 4 of 6 changes.",
+            "Rewritten: 2 tests in 1 file. Look at the changes.",
+        ],
+        False,
+    )
+    new = (folder / "test_app.py").read_text()
+    assert '    def setUp(self):\n        self.llm_mock.set("*", "Hello")\n\n    def test_it' in new
+
+
+@pytest.mark.parametrize(
+    ("reply", "ask", "more", "reason"),
+    [
+        (
+            ONE_REPLY,
+            "ask_until_real",
+            "",
+            "test_app.py:23: TestAll::test_another: the rewritten test fails: AssertionError: "
+            "Expected 1 call of any model, got 2. Without --write the command shows the new test.",
+        ),
+        (
+            TWO_REPLIES,
+            "ask",
+            'self.assertEqual(app.ask(), "Hi")',
+            "test_app.py:23: TestAll::test_another: it needs another setUp than TestAll::test_it. "
+            "Configure the replies in each test, then run this again.",
+        ),
+    ],
+)
+def test_a_class_whose_setup_patches_stays_with_one_of_its_tests(
+    folder: Path, reply: str, ask: str, more: str, reason: str
+) -> None:
+    lines, is_old = migrate_class(folder, reply, ask, more)
+    assert is_old
+    assert lines[:2] == [
+        "test_app.py:19: TestAll::test_it: its class is patched for TestAll::test_another, too. "
+        "Rewrite that one first, then run this again.",
+        reason,
+    ]

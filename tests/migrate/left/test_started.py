@@ -1,6 +1,5 @@
 """Patches that a test starts itself, and whose meaning is uncertain."""
 
-import unittest
 from unittest.mock import patch
 
 from reviews import summarize
@@ -69,14 +68,3 @@ def test_two_names():
     first.start()
     assert summarize("a long text")
     second.stop()
-
-
-class TestAll(unittest.TestCase):
-    def setUp(self):
-        self.patcher = patch("reviews.get_model")
-        self.get_model = self.patcher.start()
-        self.addCleanup(self.patcher.stop)
-
-    def test_it(self):
-        self.get_model.return_value.prompt.return_value.text.return_value = "Short"
-        self.assertEqual(summarize("a long text"), "Short")
