@@ -42,6 +42,7 @@ from llm_mock.migrate.syntax import (
     get_small_statement,
     get_statements,
     get_string,
+    list_single_parameters,
     split_block,
     to_source,
 )
@@ -166,8 +167,7 @@ def _bind_keywords(parameters: cst.Parameters, values: dict[str, Value]) -> None
     """Move the arguments that no parameter names into a dict, the value of `**fields`."""
     if parameters.star_kwarg is None:
         return
-    named = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
-    names = {parameter.name.value for parameter in named}
+    names = list_single_parameters(parameters)
     elements = []
     others = [name for name in values if name not in names]
     for name in others:

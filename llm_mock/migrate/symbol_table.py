@@ -34,6 +34,7 @@ from llm_mock.migrate.syntax import (
     get_statements,
     get_string,
     get_truth,
+    list_single_parameters,
     reads_attribute,
     replace_names,
     to_source,
@@ -534,9 +535,7 @@ def _list_options(definition: cst.ClassDef) -> list[str]:
     """Return the parameters of the `__init__` of a class, without `self`."""
     for method in get_statements(definition):
         if isinstance(method, cst.FunctionDef) and method.name.value == "__init__":
-            parameters = method.params
-            options = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
-            return [option.name.value for option in options[1:]]
+            return list_single_parameters(method.params)[1:]
     return []
 
 

@@ -334,12 +334,21 @@ def read_dict(node: cst.Dict) -> dict[str, cst.BaseExpression] | None:
 def get_parameter_names(function: cst.FunctionDef | cst.Lambda) -> list[str]:
     """Return the names of all parameters, `*args` and `**kwargs` included."""
     parameters = function.params
-    named = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
+    names = list_single_parameters(parameters)
     for star in (parameters.star_arg, parameters.star_kwarg):
         # A bare `*` is a ParamStar, which has no name.
         if isinstance(star, cst.Param):
-            named.append(star)
-    return [parameter.name.value for parameter in named]
+            names.append(star.name.value)
+    return names
+
+
+def list_single_parameters(parameters: cst.Parameters) -> list[str]:
+    """Return the names of the parameters that take one argument each."""
+    groups = (parameters.posonly_params, parameters.params, parameters.kwonly_params)
+    names = []
+    for group in groups:
+        names += [parameter.name.value for parameter in group]
+    return names
 
 
 def get_statements(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseStatement]:
