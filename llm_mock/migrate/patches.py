@@ -586,11 +586,12 @@ def parse_assigned_module(node: cst.Assign, table: SymbolTable) -> Patch | None:
 
 def _list_items(given: Sequence[cst.BaseExpression]) -> list[list[cst.BaseExpression]]:
     """Return the items of a dict that is the first argument, if it is literal."""
-    items = []
-    for node in given[:1]:
-        for element in getattr(node, "elements", ()):
-            if isinstance(element, cst.DictElement):
-                items.append([element.key, element.value])
+    items: list[list[cst.BaseExpression]] = []
+    if not given or not isinstance(given[0], cst.Dict):
+        return items
+    for element in given[0].elements:
+        if isinstance(element, cst.DictElement):
+            items.append([element.key, element.value])
     return items
 
 
