@@ -34,7 +34,12 @@ from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.preparations import MODEL_SWITCH
 from llm_mock.migrate.scope import JSON_MODULE, Scope
 from llm_mock.migrate.sdk_modules import find_replaced_sdks
-from llm_mock.migrate.setup_methods import SetupMethods, SplitTest, find_setup_methods
+from llm_mock.migrate.setup_methods import (
+    SetupMethods,
+    SplitTest,
+    collect_mocks,
+    find_setup_methods,
+)
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
@@ -356,8 +361,27 @@ class _FileRewriter:
         if methods is None or not self._list_tests(name):
             return
         setup = methods.setup
-        if patches_llm(f"{name}::{setup.name.value}", setup, self.context):
+        is_patching = patches_llm(f"{name}::{setup.name.value}", setup, self.context)
+        if is_patching or self._makes_mock(name, methods):
             self.setups[name] = methods
+
+    def _makes_mock(self, class_name: str, methods: SetupMethods) -> bool:
+        """Return whether `setUp` makes a mock of `llm`, as far as one of the tests shows."""
+        mocks = collect_mocks(methods.setup, self.context.scope)
+        if not mocks:
+            return False
+        for test in self._list_tests(class_name):
+            try:
+                joined = methods.join(test.node)
+                result = rewrite_function(test.name, joined, self.context)
+            except CannotRewrite:
+                continue
+            if result.node is None:
+                continue
+            split = methods.split(test.node, result.node)
+            if mocks & methods.find_changed(split):
+                return True
+        return False
 
     def _list_tests(self, class_name: str) -> list[_Function]:
         """Return the tests of a class."""

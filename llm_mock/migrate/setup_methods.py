@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from llm_mock.migrate.class_patches import BASES
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.syntax import (
-    BINDINGS,
     collect_names,
     find_local_names,
     find_nodes,
@@ -52,6 +51,13 @@ class SplitTest(NamedTuple):
     test: cst.FunctionDef
     setup: cst.FunctionDef | None
     teardown: cst.FunctionDef | None
+
+    @property
+    def attributes(self) -> dict[str, list[str]]:
+        """The values to which the new `setUp` sets each attribute."""
+        if self.setup is None:
+            return {}
+        return _collect_assignments(self.setup)
 
     def has_methods_of(self, other: SplitTest) -> bool:
         """Return whether the other methods are the same for another test of the class."""
@@ -93,7 +99,7 @@ class SetupMethods:
             statements.append(statement)
         body = cst.IndentedBlock(statements)
         joined = test.with_changes(body=body)
-        attributes = _collect_set_attributes(self.setup)
+        attributes = _collect_assignments(self.setup)
         namer = _AttributeNamer(attributes)
         return cst.ensure_type(joined.visit(namer), cst.FunctionDef)
 
@@ -182,6 +188,14 @@ class SetupMethods:
             _replace_body(self.teardown, last),
         )
 
+    def find_changed(self, split: SplitTest) -> set[str]:
+        """Return the attributes that the new `setUp` sets to other values, or no longer sets."""
+        changed = set()
+        for attribute, values in _collect_assignments(self.setup).items():
+            if values != split.attributes.get(attribute):
+                changed.add(attribute)
+        return changed
+
     def find_problems(
         self,
         tests: Mapping[str, SplitTest],
@@ -204,15 +218,16 @@ class SetupMethods:
                 f"it needs another {setup_name} than {first_name}",
                 "Configure the replies in each test, then run this again.",
             )
-        removed = _collect_set_attributes(self.setup)
-        if first.setup is not None:
-            removed -= _collect_set_attributes(first.setup)
+        changed = self.find_changed(first)
+        removed = changed - first.attributes.keys()
         for name, method in methods.items():
             used = _collect_attributes(method)
-            used -= _collect_set_attributes(method)
-            for attribute in sorted(used & removed):
+            used -= _collect_assignments(method).keys()
+            # A rewritten test may use what replaces a mock, such as a real client.
+            unknown = removed if name in tests else changed
+            for attribute in sorted(used & unknown):
                 problems[name] = CannotRewrite(
-                    f"it uses {attribute}, which only the old {setup_name} sets",
+                    f"it uses {attribute}, and the new {setup_name} makes no mock of that name",
                     "Configure the mock in the tests, then run this again.",
                 )
         return problems
@@ -260,17 +275,46 @@ def _is_base(node: cst.ClassDef, scope: Scope) -> bool:
     return node.name.value in bases
 
 
-def _collect_set_attributes(method: cst.FunctionDef) -> set[str]:
-    """Return the attributes that a method sets, such as `self.client`."""
+def _iterate_assignments(method: cst.FunctionDef) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """Yield the attributes that a method sets, such as `self.client`, each with its value."""
+    for assignment in find_nodes(method, cst.Assign):
+        for target in assignment.targets:
+            for attribute in _list_attributes(target.target):
+                yield attribute, assignment.value
+    for annotated in find_nodes(method, cst.AnnAssign):
+        if annotated.value is None:
+            continue
+        for attribute in _list_attributes(annotated.target):
+            yield attribute, annotated.value
+
+
+def _list_attributes(target: cst.BaseExpression) -> list[str]:
+    """Return the attributes that an assignment to a target sets."""
+    targets = [target]
+    if isinstance(target, cst.Tuple):
+        targets = [element.value for element in target.elements]
+    attributes = []
+    for part in targets:
+        if m.matches(part, _ATTRIBUTE):
+            attributes.append(to_source(part))
+    return attributes
+
+
+def _collect_assignments(method: cst.FunctionDef) -> dict[str, list[str]]:
+    """Return the sources of the values to which a method sets each attribute."""
+    found: dict[str, list[str]] = {}
+    for attribute, value in _iterate_assignments(method):
+        sources = found.setdefault(attribute, [])
+        sources.append(to_source(value))
+    return found
+
+
+def collect_mocks(method: cst.FunctionDef, scope: Scope) -> set[str]:
+    """Return the attributes that a method sets to new mocks, as in `self.client = Mock()`."""
     found = set()
-    for binding in find_nodes(method, *BINDINGS):
-        target = getattr(binding, "target", None)
-        targets = [target]
-        if isinstance(target, cst.Tuple):
-            targets = [element.value for element in target.elements]
-        for attribute in targets:
-            if attribute is not None and m.matches(attribute, _ATTRIBUTE):
-                found.add(to_source(attribute))
+    for attribute, value in _iterate_assignments(method):
+        if isinstance(value, cst.Call) and scope.get_mock_class(value.func) is not None:
+            found.add(attribute)
     return found
 
 
@@ -286,7 +330,7 @@ def _collect_attributes(method: cst.FunctionDef) -> set[str]:
 class _AttributeNamer(cst.CSTTransformer):
     """Replaces attributes of `self` by names, which the rewriter follows."""
 
-    def __init__(self, attributes: set[str]) -> None:
+    def __init__(self, attributes: Container[str]) -> None:
         self.attributes = attributes
 
     def leave_Attribute(

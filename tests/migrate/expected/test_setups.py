@@ -2,8 +2,9 @@
 
 import unittest
 from unittest import mock
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
+import openai
 import pytest
 
 import reviews
@@ -106,3 +107,56 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
     async def test_it(self):
         self.assertEqual(await ask_async("a"), "Hi")
         self.llm_mock.assert_called_once()
+
+
+class TestAHandedClient(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take_mock(self, mock_llm_responses):
+        self.llm_mock = mock_llm_responses
+
+    def setUp(self):
+        self.client = openai.OpenAI()
+        self.llm_mock.set("*", "Hi")
+        self.assistant = Assistant(client=self.client)
+
+    def test_it(self):
+        self.assertEqual(self.assistant.answer("a"), "Hi")
+        self.llm_mock.assert_called_once()
+
+    def test_no_call(self):
+        self.assertEqual(self.assistant.model, "gpt-4o-mini")
+
+
+class TestAModel(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take_mock(self, mock_llm_responses):
+        self.llm_mock = mock_llm_responses
+
+    def setUp(self):
+        self.texts = ["a"]
+
+    def test_it(self):
+        self.llm_mock.set("*", "Short")
+        self.assertEqual(summarize(self.texts[0]), "Short")
+        self.llm_mock.assert_called_once()
+
+    def test_no_call(self):
+        self.assertEqual(self.texts, ["a"])
+
+
+class TestSomethingElse(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take_mock(self, mock_llm_responses):
+        self.llm_mock = mock_llm_responses
+
+    def setUp(self):
+        self.log = Mock()
+
+    def test_one(self):
+        self.llm_mock.set("*", "Short")
+        self.assertEqual(summarize("a"), "Short")
+        self.log.assert_not_called()
+
+    def test_two(self):
+        self.llm_mock.set("*", "Another")
+        self.assertEqual(summarize("a"), "Another")

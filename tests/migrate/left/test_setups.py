@@ -1,4 +1,4 @@
-"""Patches that `setUp` starts for all tests of a class, and whose meaning is uncertain."""
+"""Patches that `setUp` starts for all tests of a class, in classes that stay as they are."""
 
 import unittest
 from unittest.mock import Mock, patch
@@ -149,3 +149,21 @@ class TestADecorator(unittest.TestCase):
 
     def test_it(self):
         self.assertIsNotNone(self.get_model)
+
+
+class TestAClient(unittest.TestCase):
+    def setUp(self):
+        self.client = Mock()
+        create = self.client.chat.completions.create
+        create.return_value.choices[0].message.content = "Hi"
+
+    def reply(self, text):
+        create = self.client.chat.completions.create
+        create.return_value.choices[0].message.content = text
+
+    def test_it(self):
+        self.assertEqual(Assistant(client=self.client).answer("a"), "Hi")
+
+    def test_another_reply(self):
+        self.reply("Hello")
+        self.assertEqual(Assistant(client=self.client).answer("a"), "Hello")

@@ -115,3 +115,50 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
     async def test_it(self):
         self.assertEqual(await ask_async("a"), "Hi")
         self.create.assert_awaited_once()
+
+
+class TestAHandedClient(unittest.TestCase):
+    def setUp(self):
+        self.client = Mock()
+        message = Mock(content="Hi", tool_calls=None)
+        self.client.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
+        self.assistant = Assistant(client=self.client)
+
+    def test_it(self):
+        self.assertEqual(self.assistant.answer("a"), "Hi")
+        self.client.chat.completions.create.assert_called_once()
+
+    def test_no_call(self):
+        self.assertEqual(self.assistant.model, "gpt-4o-mini")
+
+
+class TestAModel(unittest.TestCase):
+    def setUp(self):
+        self.model = Mock()
+        self.model.prompt.return_value.text.return_value = "Short"
+        self.texts = ["a"]
+
+    @patch("reviews.get_model")
+    def test_it(self, get_model):
+        get_model.return_value = self.model
+        self.assertEqual(summarize(self.texts[0]), "Short")
+        self.model.prompt.assert_called_once()
+
+    def test_no_call(self):
+        self.assertEqual(self.texts, ["a"])
+
+
+class TestSomethingElse(unittest.TestCase):
+    def setUp(self):
+        self.log = Mock()
+
+    @patch("reviews.get_model")
+    def test_one(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        self.assertEqual(summarize("a"), "Short")
+        self.log.assert_not_called()
+
+    @patch("reviews.get_model")
+    def test_two(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Another"
+        self.assertEqual(summarize("a"), "Another")
