@@ -243,6 +243,8 @@ class _FileRewriter:
         """The decorators of each class that patch `llm` for its tests."""
         self.setups: dict[str, SetupMethods] = {}
         """The methods of each class that patch `llm` for its tests."""
+        self.clients: dict[str, dict[str, str]] = {}
+        """The clients that each test of a class gets from `setUp`, by the names of the classes."""
         self.split_tests: dict[str, SplitTest] = {}
         """The rewritten tests of these classes, with the new methods for each."""
 
@@ -370,6 +372,8 @@ class _FileRewriter:
         mocks = collect_mocks(methods.setup, self.context.scope)
         if not mocks:
             return False
+        makes_mock = False
+        clients: dict[str, str] = {}
         for test in self._list_tests(class_name):
             try:
                 joined = methods.join(test.node)
@@ -379,9 +383,14 @@ class _FileRewriter:
             if result.node is None:
                 continue
             split = methods.split(test.node, result.node)
-            if mocks & methods.find_changed(split):
-                return True
-        return False
+            if not mocks.isdisjoint(methods.find_changed(split)):
+                makes_mock = True
+            for name, client_class in methods.select_clients(result.clients).items():
+                if clients.setdefault(name, client_class) != client_class:
+                    return False
+        # A test that configures no reply has the same client as the others.
+        self.clients[class_name] = clients
+        return makes_mock
 
     def _list_tests(self, class_name: str) -> list[_Function]:
         """Return the tests of a class."""
@@ -421,6 +430,7 @@ class _FileRewriter:
         context = replace(
             self.context,
             get_requested_models=partial(self._list_models_of_class, function.class_name),
+            clients=self.clients.get(function.class_name, {}),
         )
         try:
             result = rewrite_function(function.name, joined, context)

@@ -32,7 +32,7 @@ from llm_mock.migrate.patches import CannotRewritePatch, gives_argument, parse_p
 from llm_mock.migrate.preparations import format_preparation
 from llm_mock.migrate.reply_functions import find_reply_functions, is_used_elsewhere
 from llm_mock.migrate.scope import Scope
-from llm_mock.migrate.sdk_clients import PatchedClient, guess_client_class
+from llm_mock.migrate.sdk_clients import PatchedClient, find_later_client, guess_client_class
 from llm_mock.migrate.statements import StatementRewriter
 from llm_mock.migrate.symbol_table import CheckedClass, FunctionDouble, SymbolTable, UnknownUse
 from llm_mock.migrate.syntax import (
@@ -94,7 +94,7 @@ def _rewrite(
     """
     unrelated: frozenset[str] = frozenset()
     asserted_models: dict[str, Sequence[str]] = {}
-    clients: dict[str, str] = {}
+    clients: dict[str, str] = dict(context.clients)
     checked: frozenset[str] = frozenset()
     problems: list[CannotRewrite] = []
     while True:
@@ -174,7 +174,15 @@ def _guess_client_class(name: str, state: FunctionState) -> str | None:
         return None
     if state.is_fixture or not isinstance(double, TestDouble):
         return None
-    return guess_client_class(double, sdks)
+    client_class = guess_client_class(double, sdks)
+    if client_class is not None or name in state.inherited:
+        return client_class
+    return find_later_client(
+        name,
+        double,
+        state.function,
+        sdks,
+    )
 
 
 class _FunctionRewriter:
@@ -238,6 +246,7 @@ class _FunctionRewriter:
             does_more=self._does_more(parts),
             todos=tuple(state.todos),
             givers=self._collect_givers(node),
+            clients=state.clients,
         )
 
     def _does_more(self, parts: list[Part]) -> bool:

@@ -55,6 +55,7 @@ class FileContext:
         environment: the variables that a test needs, as a run of it showed.
         inherited: the conftest.py of each fixture that the file has from one above it.
         replaced_sdks: the SDKs that the file replaces in `sys.modules` when it is imported.
+        clients: the classes of the clients that its tests hand to the application, by name.
     """
 
     scope: Scope
@@ -68,6 +69,7 @@ class FileContext:
     environment: Mapping[str, Sequence[str]] = field(default_factory=dict)
     inherited: Mapping[str, FileContext] = field(default_factory=dict)
     replaced_sdks: frozenset[str] = frozenset()
+    clients: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class RewrittenFunction:
         does_more: whether the function does something besides mocking.
         todos: the reasons why assertions became comments.
         givers: the new fixtures that give it a reply function, by name.
+        clients: the classes of the clients that it hands to the application, by name.
     """
 
     node: cst.FunctionDef | None
@@ -91,6 +94,7 @@ class RewrittenFunction:
     does_more: bool = False
     todos: tuple[CannotRewrite, ...] = ()
     givers: Mapping[str, cst.FunctionDef] = field(default_factory=dict)
+    clients: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def only_makes_mocks(self) -> bool:

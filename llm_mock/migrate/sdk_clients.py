@@ -6,6 +6,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import libcst as cst
+
 from llm_mock.migrate.doubles import (
     PatchedGetter,
     PlainCode,
@@ -16,7 +18,7 @@ from llm_mock.migrate.doubles import (
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import to_source
+from llm_mock.migrate.syntax import find_nodes, get_dotted_name, to_source
 from llm_mock.migrate.targets import resolve_class, resolve_name
 
 GOOGLE = "google.genai"
@@ -214,6 +216,45 @@ def guess_client_class(double: TestDouble, sdks: Container[str]) -> str | None:
         if not value.is_unconfigured:
             return find_client_class(path, value)
     return None
+
+
+def find_later_client(
+    name: str,
+    double: TestDouble,
+    function: cst.FunctionDef,
+    sdks: Container[str],
+) -> str | None:
+    """Return the class of a client to which a function gives its first reply later, or None.
+
+    Args:
+        name: the name of the client in the function.
+        double: the double for it, without replies so far.
+        function: the function.
+        sdks: the SDKs that the file names.
+    """
+    paths = set()
+    for assignment in find_nodes(function, cst.AssignTarget):
+        target = get_dotted_name(assignment.target) or ""
+        owner, _, attributes = target.partition(".")
+        path, result, _ = attributes.partition(".return_value")
+        if owner != name or METHODS.get(path, "") not in sdks:
+            continue
+        if not result:
+            # The test gives it another mock, which may be awaited.
+            return None
+        paths.add(path)
+    classes = {_find_class_of_mock(path, double) for path in paths}
+    return classes.pop() if len(classes) == 1 else None
+
+
+def _find_class_of_mock(path: str, double: TestDouble) -> str | None:
+    """Return the class of a client that has a method, judged by the kind of its mock."""
+    value: Value = double
+    for attribute in path.split("."):
+        if not isinstance(value, TestDouble) or not value.has_any_attribute:
+            return None
+        value = value.get_attribute(attribute)
+    return find_client_class(path, value) if isinstance(value, TestDouble) else None
 
 
 def find_client_class(path: str, method: TestDouble) -> str:

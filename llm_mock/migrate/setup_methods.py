@@ -188,6 +188,15 @@ class SetupMethods:
             _replace_body(self.teardown, last),
         )
 
+    def select_clients(self, clients: Mapping[str, str]) -> dict[str, str]:
+        """Return those of the clients of a joined function that `setUp` makes, by name."""
+        selected = {}
+        for attribute in _collect_assignments(self.setup):
+            name = _name_attribute(attribute)
+            if name in clients:
+                selected[name] = clients[name]
+        return selected
+
     def find_changed(self, split: SplitTest) -> set[str]:
         """Return the attributes that the new `setUp` sets to other values, or no longer sets."""
         changed = set()
@@ -341,7 +350,7 @@ class _AttributeNamer(cst.CSTTransformer):
         source = to_source(original_node)
         if source not in self.attributes:
             return updated_node
-        return cst.Name(source.replace(".", _DOT))
+        return cst.Name(_name_attribute(source))
 
 
 class _AttributeRestorer(cst.CSTTransformer):
@@ -364,6 +373,10 @@ class _AttributeRestorer(cst.CSTTransformer):
     ) -> cst.Comment:
         """Restore the attributes of an assertion that became a comment."""
         return cst.Comment(_restore_attributes(updated_node.value))
+
+
+def _name_attribute(attribute: str) -> str:
+    return attribute.replace(".", _DOT)
 
 
 def _restore_attributes(text: str) -> str:

@@ -309,3 +309,39 @@ def test_a_method_of_something_else_is_left_alone(
     test = PATCHED.format(line=line, owner=owner, response="new_response()")
     result = run(tmp_path, test, topic, PATCH_IMPORT)
     assert (result.after, result.manual_changes) == (result.before, ())
+
+
+LATER = """:
+    client = {mock}
+    service = app.Service(client)
+    client.{configuration}
+    service.run()"""
+
+
+@pytest.mark.parametrize(("mock", "new"), [("Mock()", "OpenAI"), ("AsyncMock()", "AsyncOpenAI")])
+def test_a_client_that_is_configured_behind_its_use(tmp_path: Path, mock: str, new: str) -> None:
+    configuration = "chat.completions.create.return_value = new_response()"
+    test = LATER.format(mock=mock, configuration=configuration)
+    assert migrate(tmp_path, test) == (
+        f"(mock_llm_responses):\n    client = openai.{new}()\n    service = app.Service(client)\n"
+        '    mock_llm_responses.set("*", "Hi")\n    service.run()'
+    )
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        "chat.completions.create.side_effect = answer",
+        "orders.create.return_value = new_response()",
+        "chat.completions.create = AsyncMock(return_value=new_response())",
+        "chat.completions.create = AsyncMock()\n"
+        "    client.chat.completions.create.return_value = new_response()",
+        "chat.completions.create.return_value = new_response()\n"
+        "    client.messages.create.return_value = new_message()",
+    ],
+)
+def test_another_mock_that_is_configured_behind_its_use_stays(
+    tmp_path: Path, configuration: str
+) -> None:
+    test = LATER.format(mock="Mock()", configuration=configuration)
+    assert migrate(tmp_path, test) == f"(){test}"

@@ -160,3 +160,21 @@ class TestSomethingElse(unittest.TestCase):
     def test_two(self):
         self.llm_mock.set("*", "Another")
         self.assertEqual(summarize("a"), "Another")
+
+
+class TestAClientForEachTest(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take_mock(self, mock_llm_responses):
+        self.llm_mock = mock_llm_responses
+
+    def setUp(self):
+        self.client = openai.OpenAI()
+        self.assistant = Assistant(client=self.client)
+
+    def test_no_call(self):
+        self.assertEqual(self.assistant.model, "gpt-4o-mini")
+        self.llm_mock.assert_not_called()
+
+    def test_it(self):
+        self.llm_mock.set("*", "Hi")
+        self.assertEqual(self.assistant.answer("a"), "Hi")

@@ -167,3 +167,18 @@ class TestAClient(unittest.TestCase):
     def test_another_reply(self):
         self.reply("Hello")
         self.assertEqual(Assistant(client=self.client).answer("a"), "Hello")
+
+
+class TestTwoClients(unittest.TestCase):
+    def setUp(self):
+        self.client = Mock()
+        self.assistant = Assistant(client=self.client)
+
+    def test_openai(self):
+        message = Mock(content="Hi", tool_calls=None)
+        self.client.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
+        self.assertEqual(self.assistant.answer("a"), "Hi")
+
+    def test_claude(self):
+        self.client.messages.create.return_value = Mock(content=[Mock(text="Hi")])
+        self.assertEqual(self.assistant.text, "anthropic")

@@ -162,3 +162,18 @@ class TestSomethingElse(unittest.TestCase):
     def test_two(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Another"
         self.assertEqual(summarize("a"), "Another")
+
+
+class TestAClientForEachTest(unittest.TestCase):
+    def setUp(self):
+        self.client = Mock()
+        self.assistant = Assistant(client=self.client)
+
+    def test_no_call(self):
+        self.assertEqual(self.assistant.model, "gpt-4o-mini")
+        self.client.chat.completions.create.assert_not_called()
+
+    def test_it(self):
+        message = Mock(content="Hi", tool_calls=None)
+        self.client.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
+        self.assertEqual(self.assistant.answer("a"), "Hi")
