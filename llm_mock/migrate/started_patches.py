@@ -11,6 +11,7 @@ from llm_mock.migrate.patches import CannotRewritePatch, Patch
 from llm_mock.migrate.syntax import get_dotted_name, to_source
 
 _METHOD_CALL = m.Call(m.Attribute(), [])
+_ENTERED = m.Call(m.Attribute(m.Name("self"), m.Name("enterContext")), [m.Arg(star="")])
 # `self.addCleanup(patcher.stop)` and `request.addfinalizer(patcher.stop)`.
 _CLEANUPS = ("addCleanup", "addfinalizer")
 
@@ -39,7 +40,13 @@ class StartedPatches:
         return self._patches.get(node.value) if isinstance(node, cst.Name) else None
 
     def find_started(self, node: cst.BaseExpression) -> Patch | None:
-        """Return the patch that `patcher.start()` or `patch(…).start()` starts, or None."""
+        """Return the patch that `patcher.start()` or `patch(…).start()` starts, or None.
+
+        `self.enterContext(patch(…))` starts a patch, too, and stops it behind the test.
+        """
+        if m.matches(node, _ENTERED):
+            [argument] = cst.ensure_type(node, cst.Call).args
+            return self.find_named(argument.value) or self._parse_patch(argument.value)
         owner = _get_owner(node, "start")
         if owner is None:
             return None

@@ -96,3 +96,25 @@ def test_a_patched_class_with_another_base_is_left(tmp_path: Path) -> None:
     assert result.after == source
     [change] = result.manual_changes
     assert change.reason == "its methods are patched by a decorator of the class"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'self.get_model = self.enterContext(patch("llm.get_model"))',
+        'patcher = patch("llm.get_model")\n        self.get_model = self.enterContext(patcher)',
+    ],
+)
+def test_a_patch_that_a_class_of_unittest_enters(tmp_path: Path, start: str) -> None:
+    setup = f"def setUp(self):\n        {start}\n"
+    configuration = OLD["configuration"].replace("get_model", "self.get_model")
+    new, reasons = migrate(tmp_path, decorator=setup, parameter="", configuration=configuration)
+    expected = FILE.format(base="unittest.TestCase", fixture=FIXTURE, **NEW)
+    assert (normalize(new), reasons) == (normalize(expected), [])
+
+
+def test_something_else_that_a_class_of_unittest_enters(tmp_path: Path) -> None:
+    values = NEW | {"decorator": "def setUp(self):\n        self.enterContext(app.use(Mock()))\n"}
+    new, reasons = migrate(tmp_path, **values)
+    expected = FILE.format(base="unittest.TestCase", fixture="", **values)
+    assert (new, reasons) == (expected, [])
