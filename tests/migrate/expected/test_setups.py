@@ -178,3 +178,8 @@ class TestAClientForEachTest(unittest.TestCase):
     def test_it(self):
         self.llm_mock.set("*", "Hi")
         self.assertEqual(self.assistant.answer("a"), "Hi")
+
+    def test_another_client(self):
+        client = openai.OpenAI()
+        self.llm_mock.set("*", "Hello")
+        self.assertEqual(Assistant(client=client).answer("a"), "Hello")

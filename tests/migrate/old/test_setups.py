@@ -177,3 +177,9 @@ class TestAClientForEachTest(unittest.TestCase):
         message = Mock(content="Hi", tool_calls=None)
         self.client.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
         self.assertEqual(self.assistant.answer("a"), "Hi")
+
+    def test_another_client(self):
+        client = Mock()
+        message = Mock(content="Hello", tool_calls=None)
+        client.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
+        self.assertEqual(Assistant(client=client).answer("a"), "Hello")
