@@ -444,8 +444,11 @@ class _AgentModelRewriter:
         values = self.table.plain.get(name, [])
         if name not in self.local_names and name in self.scope.constants:
             values = [self.scope.constants[name]]
-        calls = [value for value in values if isinstance(value, cst.Call)]
-        return [call for call in calls if self.scope.qualify(call.func) in AGENTS]
+        agents = []
+        for value in values:
+            if isinstance(value, cst.Call) and self.scope.qualify(value.func) in AGENTS:
+                agents.append(value)
+        return agents
 
     def _check_agent(self, node: cst.BaseExpression) -> None:
         """Refuse an agent of the file without a model of production."""

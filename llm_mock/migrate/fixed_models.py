@@ -278,6 +278,7 @@ def _read_arguments(
         _refuse_function("its arguments are unknown", node)
     positional, keywords = arguments
     given = dict(zip(names, positional, strict=False)) | keywords
-    if len(positional) > len(names) or not given.keys() <= {*names} or names[0] not in given:
+    is_known = len(positional) <= len(names) and given.keys() <= {*names}
+    if not is_known or names[0] not in given:
         _refuse_function("a reply cannot have all of its arguments", node)
     return given

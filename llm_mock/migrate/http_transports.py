@@ -168,8 +168,10 @@ class FakeTransports:
     def _has_transport(self, node: cst.BaseStatement) -> bool:
         if not self.is_used or isinstance(node, cst.FunctionDef):
             return False
-        calls = find_nodes(node, cst.Call)
-        return any(id(call) in self._pending or id(call) in self._transports for call in calls)
+        for call in find_nodes(node, cst.Call):
+            if id(call) in self._pending or id(call) in self._transports:
+                return True
+        return False
 
     def _is_unknown(self, handler: cst.BaseExpression) -> bool:
         """Return whether a name stands for nothing yet."""
@@ -206,11 +208,12 @@ class FakeTransports:
         return node.with_changes(items=items)
 
     def _remove_from(self, node: cst.CSTNode) -> cst.CSTNode:
-        calls = [call for call in find_nodes(node, cst.Call) if id(call) in self._pending]
+        calls = []
+        for call in find_nodes(node, cst.Call):
+            if self._pending.pop(id(call), None) is not None:
+                calls.append(call)
         if not calls:
             return node
-        for call in calls:
-            del self._pending[id(call)]
         changed = node.visit(_ArgumentRemover(calls, self._table.scope))
         assert isinstance(changed, cst.CSTNode)
         kept = [to_source(line) for line in collect_comments(changed)]
