@@ -67,7 +67,7 @@ class Verifier:
         # A mock of its own, so that the problems of the new call are not those of the test.
         mock = Mock(ModelBehaviour())
         record = mock.record_request(call.request)
-        encoded = {} if call.request.is_simple else encode_attachments(call.request)
+        encoded = encode_attachments(call.request)
         recording = Recording(recorded.request, call.request, mock, record, self._as_user, encoded)
         try:
             call.repeat(recording, mock)

@@ -276,6 +276,5 @@ def _describe_file(path: str) -> JSONObject:
         described["bytes"] = os.path.getsize(path)
         if described["bytes"] <= LARGEST_FILE:
             content = Path(path).read_bytes()
-            described["bytes"] = len(content)
             described["sha256"] = hashlib.sha256(content).hexdigest()
     return described

@@ -195,7 +195,6 @@ def _list_sdk_clients(
         if isinstance(part, PlainCode):
             # The name of a class, which is no mock itself.
             part = evaluate_replacement(part.node, table)
-            double.attributes[name] = part
         if isinstance(part, PlainCode):
             source = to_source(part.node)
             raise CannotRewrite(f"{library}.{name} is replaced by {source}, whose value is unknown")

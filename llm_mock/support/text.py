@@ -299,7 +299,7 @@ def find_nearest(unknown: str, known: Iterable[str], cutoff: float = 0.6) -> str
     import difflib
 
     compared = list(islice(known, COMPARED_NAMES))
-    near = difflib.get_close_matches(unknown[:COMPARED_CHARACTERS], compared, n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(unknown[:COMPARED_CHARACTERS], compared, cutoff=cutoff)
     return near[0] if near else None
 
 

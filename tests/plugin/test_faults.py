@@ -282,6 +282,25 @@ def test_a_yaml_file_that_a_fault_keeps_from_being_collected_is_an_error(
     result.stdout.fnmatch_lines(["*ERROR collecting llm/it.yaml*", f"*RuntimeError: {FAULT}"])
 
 
+def test_a_fault_of_another_plugin_is_not_reported_as_ours(pytester: pytest.Pytester) -> None:
+    write(
+        pytester,
+        "conftest.py",
+        """
+        def pytest_runtest_makereport(item, call):
+            raise ValueError("another fault")
+
+        def pytest_warning_recorded(warning_message):
+            print("recorded:", warning_message.message)
+        """,
+    )
+    write(pytester, "test_it.py", "def test_it(): pass\n")
+    result = pytester.runpytest("--llm-mock-report=calls.json", "-s")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    result.stdout.fnmatch_lines(["*ValueError: another fault*"])
+    result.stdout.no_fnmatch_line("*recorded:*")
+
+
 RAISED_OUT_OF_A_GROUP = """
     import sys
     import pytest

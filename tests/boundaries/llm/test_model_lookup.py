@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from llm import get_async_model, get_model
 from llm.cli import cli, load_conversation
 
+import llm_mock
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
 from llm_mock.errors import InvalidReply
 
@@ -267,10 +268,14 @@ def test_reimported_llm_is_mocked(
     mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mock_llm_responses.set("m", "still mocked")
+    assert issubclass(llm_mock.MockEmbeddingModel, llm.EmbeddingModel)
     monkeypatch.delitem(sys.modules, "llm")
     again = importlib.import_module("llm")
     assert again is not llm
     assert ask(again.get_model("m")) == ask(get_model("m")) == "still mocked"
+    assert issubclass(llm_mock.MockLLMModel, again.Model)
+    assert issubclass(llm_mock.AsyncMockLLMModel, again.AsyncModel)
+    assert issubclass(llm_mock.MockEmbeddingModel, again.EmbeddingModel)
 
 
 def test_a_registered_mock_is_handed_out_as_it_is() -> None:
