@@ -1362,6 +1362,7 @@ CONSTANTS: dict[str, float] = {
     "commands/side_by_side.py MAX_COLUMNS": 6,
     "core/request.py LARGEST_FILE": 20_000_000,
     "core/vectors.py SEEN_BYTES": 4_096,
+    "migrate/http_replies.py FIRST_ERROR": 400,
     "migrate/symbol_table.py MAX_DEPTH": 30,
     "migrate/targets.py MAX_MODULES": 5,
     "migrate/test_runs.py SECONDS": 60.0,
