@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from llm_mock.migrate.body import (
+    BlockRewriter,
     LocalDefinition,
     Part,
     Slot,
@@ -221,7 +222,7 @@ class _AgentModelRewriter:
                 value,
             )
 
-    def rewrite_block(self, body: Iterable[cst.BaseStatement]) -> list[Part]:
+    def rewrite_block(self, body: Sequence[cst.BaseStatement]) -> list[Part]:
         """Rewrite the statements of a block."""
         parts: list[Part] = []
         for node in body:
@@ -326,7 +327,7 @@ class _AgentModelRewriter:
             return node
         # A block may not run, or may run again.
         self.standing = ()
-        changed = node.visit(_BlockRewriter(self))
+        changed = node.visit(BlockRewriter(self.rewrite_block))
         self.standing = ()
         assert isinstance(changed, cst.BaseStatement)
         return changed
@@ -490,25 +491,6 @@ class _AgentModelRewriter:
             if to_source(argument.value) == name:
                 return True
         return False
-
-
-class _BlockRewriter(cst.CSTTransformer):
-    """Rewrites the blocks of a compound statement."""
-
-    def __init__(self, rewriter: _AgentModelRewriter) -> None:
-        self.rewriter = rewriter
-
-    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> bool:
-        # Blocks inside of it are rewritten with their statements.
-        return False
-
-    def leave_IndentedBlock(
-        self,
-        original_node: cst.IndentedBlock,
-        updated_node: cst.IndentedBlock,
-    ) -> cst.IndentedBlock:
-        parts = self.rewriter.rewrite_block(split_block(original_node))
-        return assemble_body(parts).replace(original_node)
 
 
 def _get_last_name(node: cst.CSTNode) -> str:

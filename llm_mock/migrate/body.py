@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.syntax import collect_names, parse_statement, to_source
+from llm_mock.migrate.syntax import collect_names, parse_statement, split_block, to_source
 
 # They tell a tool to ignore the line that is removed.
 _OF_ONE_LINE = re.compile(r"#\s*(type:\s*ignore|pyright:\s*ignore|noqa)\b")
@@ -228,3 +228,27 @@ def strip_blank_start(node: cst.BaseStatement) -> cst.BaseStatement:
 def is_empty(nodes: Iterable[cst.BaseStatement]) -> bool:
     """Return whether a body is nothing but `pass`."""
     return [to_source(node).strip() for node in nodes] == ["pass"]
+
+
+class BlockRewriter(cst.CSTTransformer):
+    """Rewrites the blocks of a compound statement.
+
+    Args:
+        rewrite: returns the parts of a new block for the statements of an old one.
+    """
+
+    def __init__(self, rewrite: Callable[[Sequence[cst.BaseStatement]], list[Part]]) -> None:
+        self.rewrite = rewrite
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> bool:
+        """Leave the blocks inside of a block, which are rewritten with their statements."""
+        return False
+
+    def leave_IndentedBlock(
+        self,
+        original_node: cst.IndentedBlock,
+        updated_node: cst.IndentedBlock,
+    ) -> cst.IndentedBlock:
+        """Return the new block."""
+        parts = self.rewrite(split_block(original_node))
+        return assemble_body(parts).replace(original_node)

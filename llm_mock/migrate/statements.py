@@ -14,6 +14,7 @@ from llm_mock.migrate.argument_logs import APPENDING_CALL, get_container_name
 from llm_mock.migrate.assertions import convert_assertion, get_assertion_name
 from llm_mock.migrate.assigned_modules import AssignedModules
 from llm_mock.migrate.body import (
+    BlockRewriter,
     Body,
     LocalDefinition,
     Part,
@@ -286,7 +287,7 @@ class StatementRewriter:
         body = self._rewrite_whole(node)
         self._nesting += 1
         # What cleans up may run after any statement of the body.
-        changed = final.visit(_NestedRewriter(self))
+        changed = final.visit(BlockRewriter(self._rewrite_block))
         self._nesting -= 1
         return [node.with_changes(body=body.replace(node.body), finalbody=changed)]
 
@@ -361,14 +362,10 @@ class StatementRewriter:
                 node = node.with_changes(iter=parse_expression(calls.source))
         if has_call(node):
             self.state.replies.update()
-        changed = node.visit(_NestedRewriter(self))
+        changed = node.visit(BlockRewriter(self._rewrite_block))
         self._nesting -= 1
         assert isinstance(changed, cst.BaseCompoundStatement)
         return self._rewrite_other_statement(changed)
-
-    def rewrite_nested(self, block: cst.IndentedBlock) -> cst.IndentedBlock:
-        """Rewrite the lines of a loop or a condition."""
-        return assemble_body(self._rewrite_block(split_block(block))).replace(block)
 
     def _refuse_nested(
         self,
@@ -922,24 +919,6 @@ def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | 
     if isinstance(value, cst.Yield):
         value = value.value
     return cast("cst.BaseExpression | None", value)
-
-
-class _NestedRewriter(cst.CSTTransformer):
-    """Rewrites the blocks of a compound statement."""
-
-    def __init__(self, statements: StatementRewriter) -> None:
-        self.statements = statements
-
-    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> bool:
-        # Blocks inside of it are rewritten with their statements.
-        return False
-
-    def leave_IndentedBlock(
-        self,
-        original_node: cst.IndentedBlock,
-        updated_node: cst.IndentedBlock,
-    ) -> cst.IndentedBlock:
-        return self.statements.rewrite_nested(original_node)
 
 
 def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
