@@ -118,3 +118,13 @@ def test_something_else_that_a_class_of_unittest_enters(tmp_path: Path) -> None:
     new, reasons = migrate(tmp_path, **values)
     expected = FILE.format(base="unittest.TestCase", fixture="", **values)
     assert (new, reasons) == (expected, [])
+
+
+def test_an_annotation_without_a_value_stays_in_set_up(tmp_path: Path) -> None:
+    start = 'self.get_model = self.enterContext(patch("llm.get_model"))'
+    setup = f"def setUp(self):\n        self.name: str\n        {start}\n"
+    configuration = OLD["configuration"].replace("get_model", "self.get_model")
+    new, reasons = migrate(tmp_path, decorator=setup, parameter="", configuration=configuration)
+    values = NEW | {"decorator": "def setUp(self):\n        self.name: str\n"}
+    expected = FILE.format(base="unittest.TestCase", fixture=FIXTURE, **values)
+    assert (normalize(new), reasons) == (normalize(expected), [])
