@@ -11,7 +11,7 @@ from llm_mock.migrate.patches import CannotRewritePatch, Patch
 from llm_mock.migrate.syntax import get_dotted_name, to_source
 
 _METHOD_CALL = m.Call(m.Attribute(), [])
-_ENTERED = m.Call(m.Attribute(m.Name("self"), m.Name("enterContext")), [m.Arg(star="")])
+_ENTERED = m.Call(m.Attribute(m.Name("self"), m.Name("enterContext")), [m.Arg()])
 # `self.addCleanup(patcher.stop)` and `request.addfinalizer(patcher.stop)`.
 _CLEANUPS = ("addCleanup", "addfinalizer")
 

@@ -345,3 +345,12 @@ def test_another_mock_that_is_configured_behind_its_use_stays(
 ) -> None:
     test = LATER.format(mock="Mock()", configuration=configuration)
     assert migrate(tmp_path, test) == f"(){test}"
+
+
+@pytest.mark.parametrize("chat", ["app.CHAT", "None", "SimpleNamespace(rooms=Mock())"])
+def test_a_mock_with_another_part_that_is_configured_behind_its_use_stays(
+    tmp_path: Path, chat: str
+) -> None:
+    configuration = "chat.completions.create.return_value = new_response()"
+    test = LATER.format(mock=f"Mock(chat={chat})", configuration=configuration)
+    assert migrate(tmp_path, test) == f"(){test}"
