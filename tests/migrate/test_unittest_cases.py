@@ -128,3 +128,37 @@ def test_an_annotation_without_a_value_stays_in_set_up(tmp_path: Path) -> None:
     values = NEW | {"decorator": "def setUp(self):\n        self.name: str\n"}
     expected = FILE.format(base="unittest.TestCase", fixture=FIXTURE, **values)
     assert (normalize(new), reasons) == (normalize(expected), [])
+
+
+TWO_TESTS = """
+import unittest
+from unittest.mock import patch
+import app
+
+
+class TestIt(unittest.TestCase):
+    def setUp(self):
+        self.get_model = self.enterContext(patch("llm.get_model"))
+        self.get_model.return_value.prompt.return_value.text.return_value = "Hi"
+
+    def test_one(self):
+        assert app.ask() == "Hi"
+
+    def test_other(self):
+        assert app.ask_again() == "Hi"
+"""
+
+
+@pytest.mark.parametrize(("other", "model"), [("a", "a"), ("b", "*")])
+def test_the_reply_of_set_up_is_for_the_models_of_all_tests(
+    tmp_path: Path, other: str, model: str
+) -> None:
+    learned = {"TestIt::test_one": ["a"], "TestIt::test_other": [other]}
+    result = rewrite_file(
+        tmp_path / "test_it.py",
+        TWO_TESTS.encode(),
+        lambda test, target: learned[test],
+        lambda name: name,
+    )
+    assert f'    def setUp(self):\n        self.llm_mock.set("{model}", "Hi")\n' in result.after
+    assert result.manual_changes == ()
