@@ -162,3 +162,22 @@ def test_the_reply_of_set_up_is_for_the_models_of_all_tests(
     )
     assert f'    def setUp(self):\n        self.llm_mock.set("{model}", "Hi")\n' in result.after
     assert result.manual_changes == ()
+
+
+def test_the_reply_of_an_asynchronous_set_up(tmp_path: Path) -> None:
+    source = TWO_TESTS.replace("unittest.TestCase", "unittest.IsolatedAsyncioTestCase")
+    source = source.replace("def setUp", "async def asyncSetUp")
+    path = tmp_path / "test_it.py"
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    new = '    async def asyncSetUp(self):\n        self.llm_mock.set("*", "Hi")\n'
+    assert new in result.after
+    assert result.manual_changes == ()
+
+
+def test_a_comment_at_the_end_of_tear_down_stays(tmp_path: Path) -> None:
+    end = "\n    def tearDown(self):\n        app.close()\n        # The last line.\n"
+    path = tmp_path / "test_it.py"
+    source = (TWO_TESTS + end).encode()
+    result = rewrite_file(path, source, lambda test, target: (), lambda name: name)
+    assert 'self.llm_mock.set("*", "Hi")' in result.after
+    assert result.after.endswith(end)
