@@ -146,6 +146,18 @@ def test_a_line_in_a_function_has_no_statement_around_it(mutate: ModuleType) -> 
     assert mutate.statement_names(path, find_line(path, "oldest = OLDEST.get(")) == set()
 
 
+def test_a_mutant_gets_the_closest_and_the_fastest_tests(mutate: ModuleType) -> None:
+    durations = {"near": 4, "next": 2, "slow": 9, "fast": 1, "faster": 0.5, "fair": 2}
+    chosen = {
+        seconds: mutate.choose_tests([*durations], durations, seconds) for seconds in (1, 12, 99)
+    }
+    assert chosen == {
+        1: ["near", "faster"],
+        12: ["near", "next", "faster", "fast", "fair"],
+        99: [*durations],
+    }
+
+
 def test_what_one_parameter_executes_is_tested_by_all(mutate: ModuleType) -> None:
     coverage_map = mutate.CoverageMap([])
     coverage_map.durations = dict.fromkeys(["a.py::b[1]", "a.py::b[2]", "a.py::bc", "a.py::c"], 1.0)
