@@ -117,6 +117,23 @@ def test_a_test_that_passes_before_and_after_is_written(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} <= {"app.py", "test_app.py", "__pycache__"}
 
 
+NOISE = """
+    import os
+
+    def pytest_unconfigure():
+        for stream in (1, 2):
+            os.write(stream, b"noise")
+"""
+
+
+def test_what_the_tests_print_is_not_shown(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(folder / "conftest.py", NOISE)
+    write(folder / "test_app.py", START, SIMPLE)
+    code, lines = migrate(".")
+    assert (code, len(lines)) == (0, 2)
+    assert capfd.readouterr() == ("", "")
+
+
 OPENAI_APP = """
     import openai
 
