@@ -309,6 +309,30 @@ def test_the_table_names_the_line_the_change_and_the_assertion(pytester: pytest.
     result.stdout.no_fnmatch_line("*test_of_nothing*")
 
 
+def test_a_reply_function_gets_the_changed_body(pytester: pytest.Pytester) -> None:
+    write(
+        pytester,
+        "test_it.py",
+        """
+        import openai
+
+        def answer(request):
+            question = request.body["messages"][-1]["content"]
+            return "known" if question == "What is new?" else "unknown"
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", answer)
+            message = {"role": "user", "content": "What is new?"}
+            client = openai.OpenAI(api_key="test")
+            response = client.chat.completions.create(model="gpt-4o", messages=[message])
+            assert response.choices[0].message.content == "known"
+        """,
+    )
+    result = pytester.runpytest(*OPTIONS)
+    # Only that the call is not recorded makes no difference.
+    result.stdout.fnmatch_lines(["test_it.py::test_it  noticed 5 of 6"])
+
+
 def test_a_terminal_shows_how_many_changes_are_made(pytester: pytest.Pytester) -> None:
     write(
         pytester,
