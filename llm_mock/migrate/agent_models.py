@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,12 +32,14 @@ from llm_mock.migrate.preparations import MODEL_SWITCH, format_preparation
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
-    BINDINGS,
     collect_bound_names,
     collect_names,
+    count_bindings,
     find_local_names,
     find_nodes,
+    get_assigned_name,
     get_first_line,
+    get_keyword,
     get_parameter_names,
     get_small_statement,
     get_string,
@@ -149,7 +150,7 @@ class _AgentModelRewriter:
         for definition in find_nodes(self.function.body, cst.FunctionDef):
             self.functions[definition.name.value] = definition
         for assignment in find_nodes(self.function.body, cst.Assign):
-            name = _get_assigned_name(assignment)
+            name = get_assigned_name(assignment)
             if not name:
                 continue
             self.table.plain.setdefault(name, []).append(assignment.value)
@@ -279,7 +280,7 @@ class _AgentModelRewriter:
         if isinstance(part, (cst.Import, cst.ImportFrom)):
             return [self._rewrite_import(node, part)]
         if isinstance(part, cst.Assign) and self._is_fake(part.value):
-            name = _get_assigned_name(part)
+            name = get_assigned_name(part)
             return [Slot.replace(node) if name in self.assigned else node]
         return self._rewrite_runs(node)
 
@@ -412,7 +413,7 @@ class _AgentModelRewriter:
         if node.func.attr.value not in _METHODS:
             return None
         for argument in node.args:
-            if _get_keyword(argument) != "model":
+            if get_keyword(argument) != "model":
                 continue
             if self._resolve(argument.value) is not None:
                 return argument
@@ -467,7 +468,7 @@ class _AgentModelRewriter:
         for number, argument in enumerate(call.args):
             if argument.star:
                 return True
-            keyword = _get_keyword(argument)
+            keyword = get_keyword(argument)
             is_model = number == 0 and not keyword
             if is_model or keyword == "model":
                 is_test = get_string(argument.value) == "test"
@@ -500,14 +501,6 @@ def _get_last_name(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def _get_assigned_name(node: cst.Assign) -> str:
-    """Return the only name that an assignment binds; empty for another one."""
-    [first, *others] = node.targets
-    if others or not isinstance(first.target, cst.Name):
-        return ""
-    return first.target.value
-
-
 def _collect_inner_names(function: cst.FunctionDef) -> frozenset[str]:
     """Return the names of comprehensions and lambdas, which the test itself does not have."""
     names: set[str] = set()
@@ -520,9 +513,8 @@ def _collect_inner_names(function: cst.FunctionDef) -> frozenset[str]:
 
 def _find_rebound_names(function: cst.FunctionDef) -> frozenset[str]:
     """Return the names that a function binds more than once, its parameters included."""
-    counts = Counter(get_parameter_names(function))
-    for binding in find_nodes(function.body, *BINDINGS):
-        counts.update(collect_bound_names(binding))
+    counts = count_bindings(function.body)
+    counts.update(get_parameter_names(function))
     for loop in find_nodes(function.body, cst.For):
         # It binds its names each time.
         counts.update(collect_bound_names(loop))
@@ -532,7 +524,7 @@ def _find_rebound_names(function: cst.FunctionDef) -> frozenset[str]:
 def _has_plain_arguments(call: cst.Call) -> bool:
     """Return whether the call of an agent's class gives it no tools."""
     for number, argument in enumerate(call.args):
-        keyword = _get_keyword(argument)
+        keyword = get_keyword(argument)
         is_model = number == 0 and not keyword
         is_plain = is_model or keyword in _PLAIN_ARGUMENTS
         if argument.star or not is_plain:
@@ -578,13 +570,8 @@ def _replace_items(
     )
 
 
-def _get_keyword(argument: cst.Arg) -> str:
-    """Return the keyword of an argument; empty for a positional one."""
-    return argument.keyword.value if argument.keyword is not None else ""
-
-
 def _is_function_argument(argument: cst.Arg) -> bool:
-    return _get_keyword(argument) in ("", "function") and not argument.star
+    return get_keyword(argument) in ("", "function") and not argument.star
 
 
 def _remove_argument(call: cst.Call, argument: cst.Arg) -> cst.Call:

@@ -17,6 +17,7 @@ from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
     get_arguments,
+    get_assigned_name,
     get_elements,
     get_index,
     get_int,
@@ -84,7 +85,7 @@ def _find_empty_containers(function: cst.FunctionDef) -> frozenset[str]:
         if isinstance(node, BINDINGS):
             bindings.update(_list_bound_names(node))
         if isinstance(node, (cst.Assign, cst.AnnAssign)) and is_empty_container(node.value):
-            name = get_container_name(node)
+            name = get_assigned_name(node)
             empty.add(name)
     return frozenset(name for name in empty if bindings[name] == 1)
 
@@ -97,18 +98,6 @@ def _iterate_nodes(function: cst.FunctionDef) -> Iterator[cst.CSTNode]:
         yield node
         if not isinstance(node, SCOPES):
             pending += list_children(node)
-
-
-def get_container_name(node: cst.BaseSmallStatement) -> str:
-    """Return the only name to which a statement assigns; empty for another statement."""
-    target: cst.CSTNode = node
-    if isinstance(node, cst.AnnAssign):
-        target = node.target
-    elif isinstance(node, cst.Assign):
-        [first, *others] = node.targets
-        if not others:
-            target = first.target
-    return target.value if isinstance(target, cst.Name) else ""
 
 
 def _list_bound_names(node: cst.CSTNode) -> frozenset[str]:
@@ -244,7 +233,7 @@ class _Recorder:
         """
         if not isinstance(part, cst.Assign):
             return ""
-        name = get_container_name(part)
+        name = get_assigned_name(part)
         known = {*self.names, *self.reads, *self.values, *self.nonlocals}
         if not name or name in known:
             return ""

@@ -10,7 +10,6 @@ import libcst.matchers as m
 
 from llm_mock.migrate.argument_logs import (
     find_containers,
-    get_container_name,
     is_empty_container,
     take_logs,
 )
@@ -37,6 +36,7 @@ from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
     get_arguments,
+    get_assigned_name,
     get_first_line,
     get_parameter_names,
     get_small_statement,
@@ -340,7 +340,7 @@ def _apply_first_statements(
     containers = find_containers(function)
     for position, node in enumerate(body):
         part = get_small_statement(node)
-        is_log = part is not None and get_container_name(part) in containers
+        is_log = part is not None and get_assigned_name(part) in containers
         if is_log or not apply_configuration(part, table):
             return [*body[position:]]
     return []
@@ -379,7 +379,7 @@ def _add_log(
     table: SymbolTable,
 ) -> bool:
     """Add the log that a statement makes; return False for another one."""
-    name = "" if node is None else get_container_name(node)
+    name = "" if node is None else get_assigned_name(node)
     if name not in containers:
         return False
     table.values[name] = ArgumentLog()
@@ -632,7 +632,7 @@ def _set_class_attribute(
     if not isinstance(part, (cst.Assign, cst.AnnAssign)):
         class_name = definition.name.value
         raise CannotRewrite(f"the class {class_name} does more than a fake needs", node=node)
-    name = get_container_name(part)
+    name = get_assigned_name(part)
     value = part.value
     # All tests of the file share such a list.
     is_shared = is_empty_container(value) and definition in caller.scope.module_classes

@@ -30,15 +30,16 @@ from llm_mock.migrate.sdk_clients import (
 )
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
-    BINDINGS,
     Arguments,
-    collect_bound_names,
     collect_names,
+    count_bindings,
     find_nodes,
     get_arguments,
     get_first_line,
+    get_keyword,
     get_small_statement,
     get_string,
+    list_assignments,
     list_children,
     read_dict,
     to_source,
@@ -229,7 +230,7 @@ class FakeTransports:
         clients = [call for call in calls if makes_client(call, scope)]
         if not clients:
             return
-        self._bindings = _count_bindings(self._body)
+        self._bindings = count_bindings(self._body)
         self._assigned = self._find_assigned_calls()
         for definition in find_nodes(self._body, cst.FunctionDef):
             self._definitions[definition.name.value] = definition
@@ -241,7 +242,7 @@ class FakeTransports:
     def _find_assigned_calls(self) -> dict[str, cst.Call]:
         """Return the calls whose results have names that the test binds once."""
         assigned = {}
-        for target, value in _list_assignments(self._body):
+        for target, value in _list_named_values(self._body):
             if not isinstance(target, cst.Name) or not isinstance(value, cst.Call):
                 continue
             name = target.value
@@ -331,7 +332,7 @@ class FakeTransports:
     def _find_other_use(self) -> CannotRewrite | None:
         """Return the reason if the test uses a transport for something else than a client."""
         known = {id(definition.name) for definition in self._definitions.values()}
-        for target, _ in _list_assignments(self._body):
+        for target, _ in _list_named_values(self._body):
             known.add(id(target))
         for uses in self._uses.values():
             known |= uses
@@ -503,7 +504,7 @@ def _list_http_arguments(call: cst.Call, scope: Scope) -> list[cst.Arg]:
     names = _HTTP_ARGUMENTS.get(library, ("http_client",))
     found = []
     for argument in call.args:
-        if argument.keyword is not None and argument.keyword.value in names:
+        if get_keyword(argument) in names:
             found.append(argument)
     return found
 
@@ -522,25 +523,11 @@ def _get_transport(name: str, arguments: Arguments) -> cst.BaseExpression | None
     return transport if keywords.keys() <= _UNNEEDED_OPTIONS else None
 
 
-def _count_bindings(body: cst.CSTNode) -> Counter[str]:
-    """Return how often statements bind each name."""
-    bindings: Counter[str] = Counter()
-    for binding in find_nodes(body, *BINDINGS):
-        names = collect_bound_names(binding)
-        bindings.update(names)
-    return bindings
-
-
-def _list_assignments(
+def _list_named_values(
     body: cst.CSTNode,
-) -> list[tuple[cst.CSTNode, cst.BaseExpression | None]]:
+) -> list[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
     """Return the targets of assignments and of `with`, each with its value."""
-    pairs: list[tuple[cst.CSTNode, cst.BaseExpression | None]] = []
-    for assignment in find_nodes(body, cst.Assign):
-        for target in assignment.targets:
-            pairs.append((target.target, assignment.value))
-    for annotated in find_nodes(body, cst.AnnAssign):
-        pairs.append((annotated.target, annotated.value))
+    pairs = list_assignments(body)
     for item in find_nodes(body, cst.WithItem):
         if item.asname is not None:
             pairs.append((item.asname.name, item.item))
@@ -601,8 +588,7 @@ def _visit(handler: cst.CSTNode) -> object:
 
 def _is_request(argument: cst.Arg) -> bool:
     """Return whether an argument is `request=request`."""
-    name = argument.keyword.value if argument.keyword else ""
-    return name == "request" and isinstance(argument.value, cst.Name)
+    return get_keyword(argument) == "request" and isinstance(argument.value, cst.Name)
 
 
 class _RequestRemover(cst.CSTTransformer):

@@ -22,6 +22,7 @@ from llm_mock.migrate.syntax import (
     get_parameter_names,
     get_small_statement,
     get_statements,
+    list_assignments,
     parse_statement,
     split_block,
     to_source,
@@ -200,8 +201,9 @@ class SetupMethods:
     def find_changed(self, split: SplitTest) -> set[str]:
         """Return the attributes that the new `setUp` sets to other values, or no longer sets."""
         changed = set()
+        kept = split.attributes
         for attribute, values in _collect_assignments(self.setup).items():
-            if values != split.attributes.get(attribute):
+            if values != kept.get(attribute):
                 changed.add(attribute)
         return changed
 
@@ -286,15 +288,11 @@ def _is_base(node: cst.ClassDef, scope: Scope) -> bool:
 
 def _iterate_assignments(method: cst.FunctionDef) -> Iterator[tuple[str, cst.BaseExpression]]:
     """Yield the attributes that a method sets, such as `self.client`, each with its value."""
-    for assignment in find_nodes(method, cst.Assign):
-        for target in assignment.targets:
-            for attribute in _list_attributes(target.target):
-                yield attribute, assignment.value
-    for annotated in find_nodes(method, cst.AnnAssign):
-        if annotated.value is None:
+    for target, value in list_assignments(method):
+        if value is None:
             continue
-        for attribute in _list_attributes(annotated.target):
-            yield attribute, annotated.value
+        for attribute in _list_attributes(target):
+            yield attribute, value
 
 
 def _list_attributes(target: cst.BaseExpression) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.argument_logs import APPENDING_CALL, get_container_name
+from llm_mock.migrate.argument_logs import APPENDING_CALL
 from llm_mock.migrate.assertions import convert_assertion, get_assertion_name
 from llm_mock.migrate.assigned_modules import AssignedModules
 from llm_mock.migrate.body import (
@@ -61,6 +61,7 @@ from llm_mock.migrate.started_patches import StartedPatches
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
+    get_assigned_name,
     get_first_line,
     get_small_statement,
     has_call,
@@ -406,7 +407,7 @@ class StatementRewriter:
 
     def _add_log(self, part: cst.BaseSmallStatement) -> bool:
         """Add the list or dict in which fakes may keep arguments; return False for another."""
-        name = get_container_name(part)
+        name = get_assigned_name(part)
         if self._nesting or name not in self.state.containers:
             return False
         self.table.values[name] = ArgumentLog()
@@ -427,7 +428,7 @@ class StatementRewriter:
         lists = self.state.filled_lists & collect_names(part)
         if not lists:
             return None
-        if get_container_name(part) in lists:
+        if get_assigned_name(part) in lists:
             return LocalDefinition(node, lists)
         if self._append_mock(part):
             self._refuse_nested(node)

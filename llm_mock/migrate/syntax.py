@@ -160,6 +160,44 @@ def find_objects(function: cst.FunctionDef) -> frozenset[str]:
     return frozenset(found)
 
 
+def count_bindings(node: cst.CSTNode) -> Counter[str]:
+    """Return the names that the statements in a node bind, each with how often."""
+    bindings: Counter[str] = Counter()
+    for binding in find_nodes(node, *BINDINGS):
+        bindings.update(collect_bound_names(binding))
+    return bindings
+
+
+def list_assignments(
+    node: cst.CSTNode,
+) -> list[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
+    """Return the targets of the assignments in a node, each with its value, if it has one."""
+    pairs: list[tuple[cst.BaseExpression, cst.BaseExpression | None]] = []
+    for assignment in find_nodes(node, cst.Assign):
+        for target in assignment.targets:
+            pairs.append((target.target, assignment.value))
+    for annotated in find_nodes(node, cst.AnnAssign):
+        pairs.append((annotated.target, annotated.value))
+    return pairs
+
+
+def get_assigned_name(node: cst.BaseSmallStatement) -> str:
+    """Return the only name to which a statement assigns; empty for another statement."""
+    target: cst.CSTNode = node
+    if isinstance(node, cst.AnnAssign):
+        target = node.target
+    elif isinstance(node, cst.Assign):
+        [first, *others] = node.targets
+        if not others:
+            target = first.target
+    return target.value if isinstance(target, cst.Name) else ""
+
+
+def get_keyword(argument: cst.Arg) -> str:
+    """Return the keyword of an argument; empty for a positional one."""
+    return argument.keyword.value if argument.keyword is not None else ""
+
+
 def find_local_names(function: cst.FunctionDef) -> set[str]:
     """Return the names that a function binds by parameters and statements of its own."""
     names = set(get_parameter_names(function))
@@ -233,7 +271,7 @@ def count_model_ids(node: cst.CSTNode) -> Counter[str]:
             values.append(assignment.value)
     for argument in find_nodes(node, cst.Arg):
         # `Mock(name="m")` names the mock itself.
-        if argument.keyword is not None and argument.keyword.value == "model_id":
+        if get_keyword(argument) == "model_id":
             values.append(argument.value)
     texts: Counter[str] = Counter()
     for value in values:
