@@ -355,8 +355,6 @@ def test_what_is_wrong_with_a_function_is_told_on_one_line(
     script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("own_script", "broken_script"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
     functions = "def script(mock): raise ValueError('no')\ndef wrong(mock): mock.set('m', 1)\n"
     Path("own_script.py").write_text(functions)
     Path("broken_script.py").write_text("def script(:")
