@@ -106,7 +106,8 @@ def decorate(
         return
     wrapper = decorator(original)
     setattr(wrapper, MARK, True)
-    setattr(owner, name, wrapper)
+    is_static = isinstance(vars(owner).get(name), staticmethod)
+    setattr(owner, name, staticmethod(wrapper) if is_static else wrapper)
 
 
 def is_replaced(function: object) -> bool:

@@ -56,6 +56,8 @@ def attach() -> None:
     attach_aws_retries = functools.partial(_attach_to, "aws_retries")
     for module in ("botocore.retryhandler", "botocore.retries.standard"):
         attach_on_import(module, attach_aws_retries)
+    attach_contexts = functools.partial(_attach_to, "google_contexts")
+    attach_on_import("google.genai._api_client", attach_contexts)
     attach_lookups = functools.partial(_attach_to, "model_lookups")
     for provider in ("_common", "hf_inference"):
         attach_on_import(f"huggingface_hub.inference._providers.{provider}", attach_lookups)
@@ -63,7 +65,7 @@ def attach() -> None:
 
 def _attach_to(name_of_module: str, library: ModuleType) -> None:
     transport = importlib.import_module(f"{__package__}.{name_of_module}")
-    # `retries` needs no name: what it does not find stays slow.
+    # `retries` and `google_contexts` need no name: what they do not find stays slow.
     names = getattr(transport, "NAMES", {}).get(library.__name__, ())
     name = find_missing_name(library, names)
     if name is None:

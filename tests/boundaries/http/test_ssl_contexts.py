@@ -12,6 +12,9 @@ import httpx
 import httpx2
 import openai
 import pytest
+from google import genai
+from google.auth.credentials import AnonymousCredentials
+from google.genai import _api_client
 
 from llm_mock.core.context import activate, get_activated
 
@@ -24,6 +27,17 @@ def context_of(client: Any) -> ssl.SSLContext:
     return context
 
 
+def contexts_of_google(**options: Any) -> list[ssl.SSLContext]:
+    """Return the contexts of a client of google-genai: for httpx, aiohttp and WebSockets."""
+    client: Any = genai.Client(**{"api_key": "test", **options})._api_client
+    assert client._http_options.client_args == options.get("http_options", {}).get("client_args")
+    return [
+        context_of(client._httpx_client),
+        client._async_client_session_request_args["ssl"],
+        client._websocket_ssl_ctx["ssl"],
+    ]
+
+
 @LIBRARIES
 def test_clients_share_the_context_that_they_make_by_default(library: ModuleType) -> None:
     assert context_of(library.Client()) is context_of(library.AsyncClient(verify=True))
@@ -34,6 +48,29 @@ def test_clients_share_the_context_that_they_make_by_default(library: ModuleType
 )
 def test_clients_of_an_sdk_share_it(sdk: Any) -> None:
     assert context_of(sdk()) is context_of(sdk())
+
+
+def test_clients_of_google_share_theirs() -> None:
+    assert contexts_of_google() == contexts_of_google()
+
+
+def test_clients_of_google_with_own_settings_have_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = ssl.create_default_context()
+    assert contexts_of_google(http_options={"client_args": {"verify": own}})[0] is own
+    cases: list[dict[str, Any]] = [{"http_options": {"async_client_args": {"timeout": 3}}}]
+    # Earlier versions load no certificate of the user.
+    if hasattr(_api_client, "_get_client_cert_ssl_ctx"):
+        vertex = {"vertexai": True, "project": "p", "location": "l", "api_key": None}
+        cases.append({"credentials": AnonymousCredentials(), **vertex})
+    for options in cases:
+        assert not set(contexts_of_google(**options)) & set(contexts_of_google(**options))
+    shared = contexts_of_google()
+    shared[2].check_hostname = False
+    assert contexts_of_google() == [*shared[:2], contexts_of_google()[2]] != shared
+    monkeypatch.setenv("GOOGLE_GENAI_HTTP_CLIENT", "httpx")
+    assert type(contexts_of_google()[0]) is ssl.SSLContext
 
 
 @LIBRARIES
@@ -79,5 +116,6 @@ def test_nothing_is_shared_where_nothing_is_mocked(library: ModuleType) -> None:
     activate(None)
     try:
         assert context_of(library.Client()) is not context_of(library.Client())
+        assert not set(contexts_of_google()) & set(contexts_of_google())
     finally:
         activate(mock)

@@ -3,16 +3,13 @@
 Only what the mock answers is answered here. All else goes on to httpcore, where `httpcore.py`
 intercepts it: requests that are recorded or pass through, and those that a test itself mocks there.
 
-Clients share the SSL context that they create by default. It takes longer to create than many
-calls, and a mocked call makes no connection. An application with `verify`, `cert` or a call of
-`create_ssl_context` of its own gets its own context. A context that somebody changes is no longer
-shared: a test that turns verification off must not do so for the tests after it.
+Clients share the SSL context that they create by default (`ssl_contexts.py`). An application with
+`verify`, `cert` or a call of `create_ssl_context` of its own gets its own context.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 import ssl
 import sys
 from collections.abc import Awaitable, Callable
@@ -25,6 +22,7 @@ from llm_mock.boundaries.http.interception import (
     identify_provider,
     is_answering,
 )
+from llm_mock.boundaries.http.ssl_contexts import share_context
 from llm_mock.boundaries.http.transports import httpcore
 from llm_mock.boundaries.patching import decorate, replace
 from llm_mock.core.context import current_mock, has_passthrough
@@ -33,13 +31,6 @@ if TYPE_CHECKING:
     from httpx import AsyncHTTPTransport, HTTPTransport, Request, Response
 
     from llm_mock.core.mock import Mock
-
-VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
-"""The environment variables that change the default SSL context."""
-
-_shared: dict[tuple[object, ...], tuple[ssl.SSLContext, object]] = {}
-"""The shared contexts, each with its settings when it was created."""
-
 
 NAMES: dict[str, tuple[str, ...]] = {}
 """No name is required: without those used here, httpcore answers the requests of httpx."""
@@ -176,31 +167,8 @@ def _create_ssl_context(
     trust_env: bool = True,
 ) -> ssl.SSLContext:
     __tracebackhide__ = True
+    create = functools.partial(original, verify=verify, cert=cert, trust_env=trust_env)
     is_default = verify is True and cert is None
     if not is_default or not is_answering():
-        return original(verify=verify, cert=cert, trust_env=trust_env)
-    environment = [os.environ.get(name) for name in VARIABLES]
-    # A test may replace Python's own functions, and must get what they create.
-    key = (original, trust_env, ssl.SSLContext, ssl.create_default_context, *environment)
-    context, settings = _shared.get(key, (None, None))
-    if context is None or _read_settings(context) != settings:
-        context = original(verify=verify, cert=cert, trust_env=trust_env)
-        _shared[key] = context, _read_settings(context)
-    return context
-
-
-def _read_settings(context: ssl.SSLContext) -> object:
-    """Return the settings of a context that can be changed; None for one that is not Python's."""
-    # The context of truststore raises when it is asked for its certificates.
-    if type(context).__module__ != "ssl":
-        return None
-    return (
-        context.check_hostname,
-        context.verify_mode,
-        context.verify_flags,
-        context.options,
-        context.minimum_version,
-        context.maximum_version,
-        context.keylog_filename,
-        context.cert_store_stats(),
-    )
+        return create()
+    return share_context(create, original, trust_env)
