@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 # The functions below return `Any`, because each boundary knows its own subclass of `Mock`.
 
 
+NO_MOCK = object()
+"""Stands for the mock of a context that uses real models."""
+
+
 class LazyMock:
     """A mock that is created on first use: most tests of most projects call no model.
 
@@ -64,20 +68,24 @@ class ContextMocks(LazyMock):
     @property
     def created(self) -> Any:
         """The mock of this context, or None if it cannot be determined."""
-        mock = _context_mock.get()
-        if mock is None and len(self._in_use) == 1:
-            return self._in_use[0]
-        return mock
+        mock = self._find()
+        return None if mock is NO_MOCK else mock
 
     def get(self) -> Any:
-        """Return the mock of this context.
+        """Return the mock of this context; None if it uses real models.
 
         Raises:
             LLMMockError: the mock cannot be determined.
         """
-        mock = self.created
+        mock = self._find()
         if mock is None:
             raise LLMMockError(self._explain_unknown_thread())
+        return None if mock is NO_MOCK else mock
+
+    def _find(self) -> Any:
+        mock = _context_mock.get()
+        if mock is None and len(self._in_use) == 1:
+            return self._in_use[0]
         return mock
 
     def _explain_unknown_thread(self) -> str:
@@ -94,14 +102,15 @@ class ContextMocks(LazyMock):
         )
 
     @contextmanager
-    def use(self, mock: Mock) -> Iterator[None]:
-        """Answer the calls of this context with a mock."""
-        token = _context_mock.set(mock)
-        self._in_use.append(mock)
+    def use(self, mock: Mock | None) -> Iterator[None]:
+        """Answer the calls of this context with a mock, or have it use real models."""
+        chosen = NO_MOCK if mock is None else mock
+        token = _context_mock.set(chosen)
+        self._in_use.append(chosen)
         try:
             yield
         finally:
-            self._in_use.remove(mock)
+            self._in_use.remove(chosen)
             _context_mock.reset(token)
 
 

@@ -61,10 +61,12 @@ class ObservingMock(CassetteMock):
         """Refuse to embed through `llm`, whose embedding models cannot be observed."""
         __tracebackhide__ = True
         name = shorten_name(repr(model_id))
-        raise LLMMockError(
+        problem = LLMMockError(
             f"The embedding model {name} was asked while the calls of a live run are observed. "
             "Leave out the checks of the application's calls, or run with a dry run."
         )
+        self.note_problem(str(problem))
+        raise problem
 
     def find_unread(self) -> str | None:
         """Return why a call of the run could not be read, or None."""
@@ -95,6 +97,12 @@ class LiveCalls:
                 yield
         finally:
             set_live(was_live)
+
+    @contextmanager
+    def leave_alone(self) -> Iterator[None]:
+        """Have the calls of one run of a case made unobserved within the context."""
+        with self._mocks.use(None):
+            yield
 
     @contextmanager
     def observe(self) -> Iterator[ObservingMock]:

@@ -45,6 +45,15 @@ def silent(prompt):
 def embed(prompt):
     llm.get_embedding_model("3-small").embed("a")
 
+def ask_or_embed(prompt):
+    return embed(prompt) if prompt == "Embed" else ask(prompt)
+
+def embed_and_catch(prompt):
+    try:
+        embed(prompt)
+    except Exception:
+        return "Hello"
+
 if __name__ == "__main__":
     print(answer(sys.stdin.read()))
 """
@@ -358,6 +367,26 @@ def test_a_live_run_without_such_a_check_is_left_alone(
     assert turn(result).cost is None
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_cases_without_such_a_check_are_left_alone_beside_one_with_it(
+    project: Project, parrot: Parrot, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write(
+        project,
+        "function: 'app.py:ask_or_embed'",
+        "    prompt: One\n    assertions: [{type: trajectory, steps: [{model: parrot}]}]\n"
+        "  - {name: unobserved, prompt: Two, assertions: [{type: contains, value: Two}]}\n"
+        "  - {name: embedding, prompt: Embed}",
+    )
+    observed, unobserved, embedding = run(project, jobs=jobs).case_results
+    assert (observed.passed, unobserved.passed) == (True, True)
+    assert len(observed.attempts[0].turns[0].model_calls) == 1
+    assert unobserved.attempts[0].turns[0].model_calls == ()
+    # The real embedding model was asked.
+    assert "NeedsKeyException" in str(embedding.error)
+
+
 def test_the_calls_of_a_command_in_a_live_run_come_through_a_server(
     project: Project, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -382,6 +411,16 @@ print(client.chat.completions.create(model="gpt-4o", messages=messages).choices[
     assert [passed for passed, _ in messages(result)] == [None, None]
     assert "OPENAI_BASE_URL sends the command to models elsewhere" in messages(result)[0][1]
     assert len(provider.requests) == 2
+
+
+def test_nothing_is_checked_if_a_call_could_not_be_observed(
+    project: Project, parrot: Parrot
+) -> None:
+    checks = "    assertions: [{type: max_cost, value: 1}]"
+    write(project, "function: 'app.py:embed_and_catch'", f"    prompt: One\n{checks}")
+    [(passed, message)] = messages(run(project))
+    assert passed is None
+    assert "The embedding model 'text-embedding-3-small' was asked" in message
 
 
 def test_a_call_that_cannot_be_observed_is_no_call(project: Project, parrot: Parrot) -> None:
