@@ -141,11 +141,7 @@ def find_handled(mock: ExplainedMock, item: pytest.Item) -> list[FrameType]:
     """
     if not find_unused_replies(mock, ()):
         return []
-    coroutines = []
-    # There are millions of objects where large libraries are loaded.
-    for value in gc.get_objects():
-        if type(value) is CoroutineType and _is_created(value):
-            coroutines.append(value)
+    coroutines = _list_created()
     if not coroutines:
         return []
     running = _list_running_frames()
@@ -157,6 +153,19 @@ def find_handled(mock: ExplainedMock, item: pytest.Item) -> list[FrameType]:
         if is_of_project(frame.f_code.co_filename, item):
             frames.append(frame)
     return frames
+
+
+def _list_created() -> list[CoroutineType[object, object, object]]:
+    """Return the coroutines that did not start; without those that were named already."""
+    coroutines = []
+    # There are millions of objects where large libraries are loaded.
+    for value in gc.get_objects():
+        if type(value) is not CoroutineType or not _is_created(value):
+            continue
+        # An earlier failed test may still hold it.
+        if _held.get(id(value)) != value.__qualname__:
+            coroutines.append(value)
+    return coroutines
 
 
 def _list_running_frames() -> set[FrameType]:

@@ -5,6 +5,8 @@ The runs are processes of their own, because Python warns of a coroutine when it
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 TESTS = """
@@ -210,6 +212,18 @@ def test_a_coroutine_is_not_named_in_the_next_test(pytester: pytest.Pytester) ->
     result = pytester.runpytest_subprocess("-Wdefault", "-p", "no:randomly")
     assert result.parseoutcomes()["failed"] == 3
     assert result.stdout.str().count("was never awaited, so its code did not run") == 1
+
+
+def test_two_tests_name_a_coroutine_each(pytester: pytest.Pytester) -> None:
+    test = "\ndef test_{}(mock_llm_responses):\n    mock_llm_responses.set('m', 'Hi')\n    {}\n"
+    first = test.format("first", "answer = app()\n    assert answer == 'Hi'")
+    second = test.format("second", "assert app() == 'Hi'")
+    pytester.makepyfile(test_it=f"async def app(): pass\n{first}{second}")
+    # As errors, warnings keep the frames of the first test until the second one has failed.
+    result = pytester.runpytest_subprocess("-Werror", "-p", "no:randomly")
+    result.assert_outcomes(failed=2)
+    lines = re.findall(r"did not run: .*test_it.py:(\d+)", result.stdout.str())
+    assert lines == ["5", "10"]
 
 
 def test_an_async_test_that_no_plugin_runs_is_told_how_to_be_run(pytester: pytest.Pytester) -> None:
