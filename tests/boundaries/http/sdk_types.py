@@ -187,6 +187,7 @@ def list_ollama_types() -> list[AnswerType]:
         AnswerType(r"ollama\.com/api/chat", "POST", ollama.ChatResponse, ollama.ChatResponse),
         AnswerType(r"ollama\.com/api/generate", "POST", generated, generated),
         AnswerType(r"ollama\.com/api/embed", "POST", ollama.EmbedResponse),
+        AnswerType(r"ollama\.com/api/embeddings", "POST", ollama.EmbeddingsResponse),
         AnswerType(r"ollama\.com/api/tags", "GET", ollama.ListResponse),
         AnswerType(r"ollama\.com/api/show", "POST", ollama.ShowResponse),
     ]

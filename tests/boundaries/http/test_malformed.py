@@ -289,6 +289,10 @@ BODIES: dict[str, tuple[str, Any]] = {
         "https://ollama.com/api/embed",
         {"model": "m", "input": ["a"], "dimensions": 8, "truncate": True},
     ),
+    "ollama older embeddings": (
+        "https://ollama.com/api/embeddings",
+        {"model": "m", "prompt": "a", "options": {"seed": 1}},
+    ),
     "cohere": ("https://api.cohere.com/v2/chat", COHERE),
     "cohere embeddings": (
         "https://api.cohere.com/v2/embed",

@@ -297,6 +297,7 @@ def test_the_documents_of_models(mock_llm_responses: LLMMock) -> None:
         ("POST", "/api/show", 200),
         ("GET", "/api/version", 200),
         ("POST", "/api/embed", 400),
+        ("POST", "/api/embeddings", 400),
     ],
 )
 def test_only_what_calls_a_model_is_refused_as_a_call(
@@ -338,6 +339,8 @@ def test_texts_have_vectors(client: Any, mock_llm_responses: LLMMock) -> None:
     assert client.embed("nomic-embed-text", "a").embeddings == [[1.0, 0.0]]
     assert len(client.embed("other", "a", dimensions=8).embeddings[0]) == 8
     assert client.embed("other", []).embeddings == []
+    assert client.embeddings("nomic-embed-text", "a").embedding == [1.0, 0.0]
+    assert client.embeddings("nomic-embed-text").embedding == []
 
 
 def test_an_embedding_model_fails_in_the_words_of_ollama(
@@ -346,6 +349,8 @@ def test_an_embedding_model_fails_in_the_words_of_ollama(
     mock_llm_calls.get_embedding_model("m").set_error(templates.rate_limit())
     with pytest.raises(ollama.ResponseError, match="too many requests"):
         client.embed("m", "a")
+    with pytest.raises(ollama.ResponseError, match="too many requests"):
+        client.embeddings("m", "a")
 
 
 def test_models_are_listed_and_described(client: Any, mock_llm_responses: LLMMock) -> None:

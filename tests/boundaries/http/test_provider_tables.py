@@ -883,6 +883,7 @@ PROMPT: dict[str, Any] = {"model": "m", "prompt": "Hello"}
         ("/api/chat", CHAT, 200),
         ("/api/generate", PROMPT, 200),
         ("/api/embed", {"model": "m", "input": "Hello"}, 200),
+        ("/api/embeddings", {"model": "m", "prompt": "Hello"}, 200),
         ("/v2/chat", CHAT, 400),
         ("/v1/fim/completions", PROMPT, 404),
         ("/v1/completions", {"model": "m", "inputs": "Hello"}, 404),

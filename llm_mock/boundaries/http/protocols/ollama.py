@@ -149,6 +149,10 @@ EMBED_BODY = Shape(
         "keep_alive": _DURATION,
     },
 )
+EMBEDDINGS_BODY = Shape(
+    dict,
+    fields={"model": TEXT, "prompt": TEXT, "options": ANY_OBJECT, "keep_alive": _DURATION},
+)
 
 
 class OllamaRequest(HTTPRequest):
@@ -425,6 +429,17 @@ def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
         "prompt_eval_count": sum(estimate_tokens(len(item)) for item in items),
     }
     return json_response(response)
+
+
+def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+    """Answer `POST /api/embeddings`, the older endpoint, with the vector of one text."""
+    body = validate_body(parse_json_body(sent.body), EMBEDDINGS_BODY, OLLAMA.errors, "model")
+    prompt = body.get("prompt")
+    # Without a prompt, a request only loads the model.
+    if not prompt:
+        return json_response({"embedding": []})
+    [vector], _ = embed_texts(sent, provider, mock, body["model"], [prompt], None)
+    return json_response({"embedding": vector})
 
 
 def answer_tags(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:

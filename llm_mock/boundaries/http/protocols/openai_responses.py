@@ -393,7 +393,10 @@ def store_response(mock: Mock | None, request: HTTPRequest, response: JSONObject
     # As `Mock.store_object`, which is not called here, because this runs in each call.
     objects = mock.stored_objects
     objects[object_id] = (request.conversation, response, request.body)
-    if len(objects) > (mock.history.limit or MAX_STORED_OBJECTS):
+    limit = mock.history.limit
+    if limit is None:
+        limit = MAX_STORED_OBJECTS
+    if len(objects) > limit:
         mock.drop_oldest_object()
     if request.body.get("conversation"):
         from llm_mock.boundaries.http.stored_objects import extend_conversation

@@ -78,6 +78,7 @@ OLLAMA = ProviderDescriptor(
     ),
     endpoints=(
         OwnEndpoint("POST", "/api/embed$", "ollama:answer_embed"),
+        OwnEndpoint("POST", "/api/embeddings$", "ollama:answer_embeddings"),
         OwnEndpoint("GET", "/api/tags$", "ollama:answer_tags", calls_model=False),
         OwnEndpoint("POST", "/api/show$", "ollama:answer_show", calls_model=False),
         OwnEndpoint("GET", "/api/version$", "ollama:answer_version", calls_model=False),
