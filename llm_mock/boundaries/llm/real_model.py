@@ -17,6 +17,8 @@ else:
 
 PLACEHOLDER_KEY = "no-key-needed"
 """The key of a mocked model that needs one, if none was given: tests run without keys."""
+MISSING = object()
+"""Stands for an attribute that the registered model does not have; some are None."""
 
 
 class ReplacesRealModel(KeyMixin):
@@ -36,13 +38,13 @@ class ReplacesRealModel(KeyMixin):
     def __getattr__(self, name: str) -> Any:
         """Return another value of the registered model, such as `json_replacements`; no method."""
         __tracebackhide__ = True
-        value: Any = None
+        value: Any = MISSING
         if not name.startswith("_") and self._registered is not None:
             # Static, because evaluating a property of the real model may call its provider.
-            value = inspect.getattr_static(self._registered, name, None)
+            value = inspect.getattr_static(self._registered, name, MISSING)
         is_descriptor = hasattr(type(value), "__get__")
         # A method of the real model would run for real.
-        if value is None or is_descriptor or callable(value):
+        if value is MISSING or is_descriptor or callable(value):
             # A property that failed comes here too, and shows its own error.
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)

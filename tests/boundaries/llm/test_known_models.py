@@ -187,7 +187,8 @@ def test_every_known_model_is_what_the_real_one_is(kind: str, mock_llm_calls: LL
                 isinstance(actual, getattr(llm, each)) for each in KINDS
             ]
             for trait in TRAITS:
-                assert getattr(mock, trait, None) == getattr(actual, trait, None), (mock, trait)
+                value = getattr(actual, trait, "missing")
+                assert getattr(mock, trait, "missing") == value, (mock, trait)
 
 
 def test_a_known_model_is_a_mock(mock_llm_calls: LLMMock) -> None:
