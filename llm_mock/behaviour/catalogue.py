@@ -390,6 +390,10 @@ for _name, _description, _error in (
         "The provider refuses: the prompt is longer than the context (400).",
         "context_overflow",
     ),
-    ("invalid-key", "The provider refuses: the key is invalid (401; Google 400).", "invalid_key"),
+    (
+        "invalid-key",
+        "The provider refuses: the key is invalid (401; Google 400; Bedrock 403).",
+        "invalid_key",
+    ),
 ):
     CATALOGUE[_name] = Fault(_name, _description, ANY, error=_error)

@@ -165,7 +165,7 @@ KINDS = {
         change_request=changed_requests.empty_system,
     ),
     "tool-results": Kind(
-        "the results of tools are missing",
+        "the tool results are missing",
         _advise_results,
         change_request=changed_requests.remove_tool_results,
     ),
@@ -177,7 +177,7 @@ KINDS = {
         "no tools are offered", _advise_tools, change_request=changed_requests.remove_tools
     ),
     "schema": Kind(
-        "no schema is asked for", _advise_schema, change_request=changed_requests.remove_schema
+        "no schema is requested", _advise_schema, change_request=changed_requests.remove_schema
     ),
     "rule-deleted": Kind("deleted", _advise_nothing),
     "rule-negated": Kind("negated", _advise_nothing),

@@ -99,7 +99,7 @@ def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Re
             raise UnusableReply(
                 position,
                 f"is never used, because {describe(earlier)} answers all of the same calls. Give "
-                "one of them a prompt, a system or times.",
+                "one of them a prompt, a system, a tool_result or times.",
             )
     return replies
 

@@ -250,7 +250,8 @@ class _Run:
         if self.options.selects_cases:
             tests = self._select_cases(tests)
         has_model = any(test.subject or test.suite.matrix for test in tests)
-        if self.options.model and not has_model:
+        # Without a test, its file was wrong, which has been said.
+        if self.options.model and tests and not has_model:
             problem = "--model is asked in place of the model of a ROLE"
             raise click.UsageError(f"{problem}, and none is given.")
         prepared: list[Variants] = []

@@ -935,7 +935,10 @@ class Mock:
         objects[object_id] = value
         self.stored_count += 1
         # No more are kept than calls: a server that runs for days must not grow.
-        if len(objects) > (self.history.limit or MAX_STORED_OBJECTS):
+        limit = self.history.limit
+        if limit is None:
+            limit = MAX_STORED_OBJECTS
+        if len(objects) > limit:
             self.drop_oldest_object()
 
     def drop_oldest_object(self) -> None:

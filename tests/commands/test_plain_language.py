@@ -242,6 +242,14 @@ def test_a_live_run_asks_the_model_and_counts_its_calls_tokens_and_cost(
     assert (turn["input_tokens"], turn["output_tokens"]) == (20, 10)
 
 
+def test_the_model_of_the_option_is_not_blamed_for_a_wrong_file(project: Path) -> None:
+    write(project, "tests/llm/sums.yaml", "kind: TestSuite\nstepz: []")
+    result = run("tests/llm/sums.yaml", "--model", "m-1")
+    assert result.exit_code == 1
+    assert "stepz" in result.stderr
+    assert "--model" not in result.output
+
+
 def test_the_judge_of_steps_is_that_of_the_settings_or_the_option(
     project: Path, mock_llm_responses: LLMMock
 ) -> None:

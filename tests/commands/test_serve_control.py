@@ -233,6 +233,16 @@ def test_of_calls_that_are_no_longer_kept_the_number_stays(serve: Serve) -> None
     assert answer["total"] == client.get("verdict")["calls"] == 3
 
 
+@pytest.mark.parametrize(("keep", "is_stored"), [(0, False), (1, True)])
+def test_as_many_responses_are_stored_as_calls_are_kept(
+    serve: Serve, keep: int, is_stored: bool
+) -> None:
+    client = serve(keep=keep)
+    with openai.OpenAI(base_url=f"{client.url}/openai/v1", api_key="x") as gpt:
+        answer = gpt.responses.create(model="m", input="Hi")
+    assert client.send("GET", f"/openai/v1/responses/{answer.id}")[0] == (200 if is_stored else 404)
+
+
 # Wrong bodies
 
 
@@ -273,7 +283,7 @@ def test_of_calls_that_are_no_longer_kept_the_number_stays(serve: Serve) -> None
         (
             {"replies": [{"text": "a"}, {"model": "m", "text": "b"}, {"text": "c"}]},
             "replies[2]: is never used, because replies[0] answers all of the same calls. "
-            "Give one of them a prompt, a system or times.",
+            "Give one of them a prompt, a system, a tool_result or times.",
         ),
         (
             {"replies": [{"text": "a", "times": 1}, {"prompt": "", "text": "b"}]},
@@ -405,6 +415,12 @@ def test_replies_of_the_script_may_stay_unused(serve: Serve) -> None:
     client = serve(SCRIPT)
     client.ask()
     assert client.get("unused") == {"unused": []}
+    assert client.get("verdict")["passed"] is True
+
+
+def test_an_embedding_is_a_call_for_a_verdict(client: Client) -> None:
+    with openai.OpenAI(base_url=f"{client.url}/openai/v1", api_key="x") as gpt:
+        gpt.embeddings.create(model="text-embedding-3-small", input="Hi")
     assert client.get("verdict")["passed"] is True
 
 
