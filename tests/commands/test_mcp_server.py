@@ -89,6 +89,8 @@ def test_a_dry_run_says_what_came_of_it(
 ) -> None:
     monkeypatch.chdir(project)
     monkeypatch.setenv("FORCE_COLOR", "1")
+    # The output is as wide for an agent in a narrow terminal.
+    monkeypatch.setenv("COLUMNS", "20")
     result = asyncio.run(ServerTools().dry_run(**arguments))
     assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
     assert "\x1b" not in result["output"]

@@ -81,6 +81,9 @@ def think(messages, info):
 def count_tokens(messages, info):
     return ModelResponse(parts=[TextPart("Rain.")], usage=imported)
 
+def name_part(messages, info):
+    return ModelResponse(parts=[TextPart("Rain.", "part-1")])
+
 def make_parts(messages, info):
     return ModelResponse(parts=imported)
 
@@ -473,6 +476,7 @@ def test_a_file_that_forbids_requests_allows_those_of_new_tests() -> None:
         ("FunctionModel(compute)", "{}a response is computed: ModelResponse("),
         ("FunctionModel(think)", '{}a part is no text and no tool call: ThinkingPart("Hm.")'),
         ("FunctionModel(count_tokens)", "{}a reply cannot have all of its arguments: Model"),
+        ("FunctionModel(name_part)", "{}a reply cannot have all of its arguments: TextPart("),
         ("FunctionModel(make_parts)", "{}the parts of a response are no literal list: Model"),
         ("FunctionModel(return_nothing)", "{}it does more than to return a response: pass"),
         ("FunctionModel(decorated)", "{}it has a decorator: @imported"),

@@ -268,6 +268,9 @@ def test_reimported_llm_is_mocked(
     mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mock_llm_responses.set("m", "still mocked")
+    # The package keeps its classes when they are first used.
+    assert issubclass(llm_mock.MockLLMModel, llm.Model)
+    assert issubclass(llm_mock.AsyncMockLLMModel, llm.AsyncModel)
     assert issubclass(llm_mock.MockEmbeddingModel, llm.EmbeddingModel)
     monkeypatch.delitem(sys.modules, "llm")
     again = importlib.import_module("llm")

@@ -77,7 +77,8 @@ EMPTY_LIST = Rule("empty-list", "an empty list of tools or tool calls", REFERENC
 LONG_LIST = Rule("long-list", "more than 128 tools, or more than 4 stop sequences", REFERENCE)
 DEPENDENT = Rule(
     "dependent-parameter",
-    "a parameter without a parameter that it requires, or with a parameter that it excludes",
+    "a parameter without another one that it requires, such as top_logprobs without logprobs, or "
+    "two parameters that exclude each other, such as max_tokens and max_completion_tokens",
     REFERENCE,
 )
 ALL_RULES = (
