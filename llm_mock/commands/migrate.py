@@ -288,7 +288,7 @@ def _print_summary(
     verified: bool,
 ) -> None:
     if not totals.rewritten and not totals.by_hand:
-        click.echo("No mocks of llm were found.")
+        click.echo("No mocks of llm or an SDK were found.")
     elif verified:
         click.echo(f"Rewritten: {totals}. Look at the changes.")
     elif write:

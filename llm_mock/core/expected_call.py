@@ -500,6 +500,11 @@ def _get_parameter(call: Call, name: str) -> object:
     sent = call.request
     if sent is not None and name in sent.body:
         return sent.body[name]
+    if sent is not None and name == "reasoning_effort":
+        # The Responses API has it as a part of a field.
+        reasoning = sent.body.get("reasoning")
+        if isinstance(reasoning, Mapping):
+            return reasoning.get("effort", ABSENT)
     is_exact = name in _LIMITS_OF_CHAT and call.get("api") == "chat.completions"
     names = (name,) if is_exact else _OTHER_NAMES.get(name, (name,))
     return find_option(call, *names)

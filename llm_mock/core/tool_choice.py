@@ -93,7 +93,7 @@ def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
     if not demand.is_required or not tools or reply.tool_calls:
         return ""
     if reply.data is not UNSET:
-        return _explain_data(reply, tools)
+        return _explain_data(reply, request, tools)
     fields = join_names(list((tools[-1].input_schema or {}).get("properties", {})))
     which = "the tool" if len(tools) == 1 else f"{tools[-1].name!r} or another tool"
     return (
@@ -102,8 +102,13 @@ def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
     )
 
 
-def _explain_data(reply: Reply, tools: list[ToolLike]) -> str:
+def _explain_data(reply: Reply, request: Request, tools: list[ToolLike]) -> str:
     """Return a line about data that are not the arguments of one of the tools."""
+    if request.schema and not request.schema_is_a_tool:
+        return (
+            "The request has a schema, too, and the data answer it as a text. To call a tool, set "
+            f"ToolCall({tools[-1].name!r}, {{…}}).\n"
+        )
     if len(tools) > 1:
         accepted = []
         for tool in tools:

@@ -9,6 +9,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, TestSpec
 from llm_mock.specs.references import find_references, get_saved_name
+from llm_mock.specs.step_checks import dump_check
 from llm_mock.specs.steps import iterate_steps
 from llm_mock.support.json_types import JSONObject
 
@@ -52,6 +53,7 @@ def _find_used_names(spec: TestSpec) -> set[str | None]:
     names = set()
     for part in PARTS:
         for _, _, step in iterate_steps(getattr(spec, part), (part,)):
-            for _, reference in find_references(step.args):
+            checks = [dump_check(check) for check in step.checks]
+            for _, reference in find_references([step.args, checks]):
                 names.add(get_saved_name(reference, spec.test.fixtures))
     return names

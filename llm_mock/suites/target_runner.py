@@ -292,7 +292,8 @@ class TargetRunner(RepeatingRunner):
             # The application itself decides which models it asks.
             scripted = (*scripted, "steps")
         prompt, system = (None, None)
-        if calls.reader is not None:
+        # Without a call, nothing is known of what the application would ask.
+        if model_calls:
             prompt = "\n".join(call.prompt for call in model_calls)
             system = "\n".join(call.system for call in model_calls if call.system)
         return RunContext(

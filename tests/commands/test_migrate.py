@@ -36,6 +36,7 @@ def test_greeting(mock_llm_responses):
     mock_llm_responses.set("*", "Hello")
     assert ask()  ==  "Hello"
 """
+NOTHING = "No mocks of llm or an SDK were found.\n"
 BY_HAND = """\
 from unittest.mock import patch
 from app import ask
@@ -105,7 +106,10 @@ def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes
     )
     assert path.read_bytes() == NEW.replace("\n", "\r\n").encode()
     assert path.stat().st_mode & 0o777 == 0o640
-    assert run("--write", "--no-verify", "test_app.py") == (0, "No mocks of llm were found.\n")
+    assert run("--write", "--no-verify", "test_app.py") == (
+        0,
+        "No mocks of llm or an SDK were found.\n",
+    )
 
 
 def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
@@ -120,7 +124,7 @@ def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
     )
     path.unlink()
     (folder / "test_second.py").unlink()
-    assert run("--check", ".") == (0, "No mocks of llm were found.\n")
+    assert run("--check", ".") == (0, NOTHING)
 
 
 def test_a_check_fails_for_what_is_left_alone_too(folder: Path) -> None:
@@ -226,7 +230,7 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
 def test_a_file_that_has_nothing_to_do_with_llm_is_not_parsed(folder: Path, content: bytes) -> None:
     (folder / "data.py").write_bytes(content)
     (folder / "app.py").unlink()
-    assert run("--write", "--no-verify", ".") == (0, "No mocks of llm were found.\n")
+    assert run("--write", "--no-verify", ".") == (0, NOTHING)
     assert (folder / "data.py").read_bytes() == content
 
 

@@ -427,3 +427,13 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
         ]
     )
     assert "_pytest/" not in result.stdout.str(), "frames of pytest are shown"
+
+
+def test_a_check_cannot_have_a_fixture_that_is_no_json(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\n")
+    write(pytester, "conftest.py", CONFTEST)
+    spec = with_fixtures("Test", "connection", "x")
+    check = "checks: [{type: contains, value: '${connection}'}], args:"
+    write(pytester, "tests/llm/test_it.yaml", spec.replace("args:", check))
+    result = pytester.runpytest(*DRY, "tests/llm")
+    result.stdout.fnmatch_lines(["*{connection} cannot be put into a step: the fixture*"])

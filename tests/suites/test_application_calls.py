@@ -290,6 +290,13 @@ def test_calls_that_are_not_known_are_not_checked_and_never_pass(
     assert result.case_results[0].status == "not checked"
 
 
+def test_the_prompt_of_an_application_without_calls_is_not_checked(project: Project) -> None:
+    checks = "    assertions: [{type: not_contains, value: secret, of: prompt}]"
+    write(project, "function: 'app.py:silent'", f"    prompt: One\n{checks}")
+    [(passed, message)] = messages(run(project, dry_run=True))
+    assert (passed, "the prompt, or what the application asked" in message) == (None, True)
+
+
 def test_a_call_of_an_earlier_turn_is_not_one_of_the_next(project: Project) -> None:
     turns = """
     turns:

@@ -32,6 +32,7 @@ COMMON_REASONS = {
     "content_filtered": "content_filter",
     "end_turn": "stop",
     "max_tokens": "length",
+    "refusal": "content_filter",
     "tool_use": "tool_calls",
 }
 """The finish reasons of Chat Completions by the words of other providers."""

@@ -176,7 +176,7 @@ class MockServer:
 
         Returns:
             The environment of this process with base URLs of this server and placeholder keys,
-            for `subprocess.run(…, env=…)`. It holds no real keys.
+            for `subprocess.run(…, env=…)`. Keys for more than models stay, such as those of AWS.
         """
         return {**self.adapt_environment(os.environ), **variables}
 

@@ -40,6 +40,7 @@ def ask(request: tuple[str, dict[str, Any]]) -> Any:
         ("TOOL_CALL", "tool_calls", "tool_use", "STOP"),
         ("SAFETY", "content_filter", "refusal", "SAFETY"),
         ("content_filtered", "content_filter", "refusal", "SAFETY"),
+        ("refusal", "content_filter", "refusal", "SAFETY"),
         ("pause_turn", "pause_turn", "pause_turn", "pause_turn"),
     ],
 )

@@ -76,11 +76,21 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "Responses": (
         "https://api.openai.com/v1/responses",
-        {"model": "gpt-5", "input": "Hi", "max_output_tokens": 19},
+        {
+            "model": "gpt-5",
+            "input": "Hi",
+            "max_output_tokens": 19,
+            "reasoning": {"effort": "low"},
+        },
     ),
     "Chat Completions": (
         "https://api.openai.com/v1/chat/completions",
-        {"model": "gpt-5", "messages": MESSAGES, "max_completion_tokens": 19},
+        {
+            "model": "gpt-5",
+            "messages": MESSAGES,
+            "max_completion_tokens": 19,
+            "reasoning_effort": "low",
+        },
     ),
 }
 LIMITS = dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), 19)
@@ -91,10 +101,14 @@ SENT: dict[str, dict[str, Any]] = {
     "Cohere": {**LIMITS, "stop": ["x"], "top_k": 3, "top_p": 0.5},
     "Ollama": {**LIMITS, "stop": ["x"], "temperature": 0.1, "top_k": 3},
     "Mistral": {"max_tokens": 19, "max_output_tokens": 19, "seed": 7, "stop": ["x"]},
-    "Responses": LIMITS,
-    "Chat Completions": {"max_completion_tokens": 19, "max_output_tokens": 19},
+    "Responses": {**LIMITS, "reasoning_effort": "low"},
+    "Chat Completions": {
+        "max_completion_tokens": 19,
+        "max_output_tokens": 19,
+        "reasoning_effort": "low",
+    },
 }
-NAMES = (*LIMITS, "seed", "stop", "temperature", "top_k", "top_p")
+NAMES = (*LIMITS, "reasoning_effort", "seed", "stop", "temperature", "top_k", "top_p")
 
 
 @pytest.mark.parametrize("name", NAMES)

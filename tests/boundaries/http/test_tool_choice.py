@@ -495,6 +495,18 @@ def test_data_that_match_no_tool_are_compared_with_the_tools(
     assert "as data" not in told
 
 
+def test_data_that_answer_the_schema_of_a_request_call_no_tool(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", {"city": "Rome"})
+    schema = {"name": "place", "schema": CHAT_TOOLS[0]["function"]["parameters"]}
+    form = {"type": "json_schema", "json_schema": schema}
+    fields = {"tools": CHAT_TOOLS[:1], "tool_choice": "required", "response_format": form}
+    assert ask("chat", fields).status_code == 400
+    assert (
+        "\nThe request has a schema, too, and the data answer it as a text. To call a tool, set "
+        "ToolCall('weather', {…}).\n"
+    ) in read_problem(mock_llm_responses)
+
+
 @pytest.mark.parametrize(
     ("tools", "problem"),
     [
