@@ -32,6 +32,8 @@ SEE_REPLY = (
     'mock_llm_responses.set("*", Reply(…)).'
 )
 _EMPTY_TEXTS = (['""'], ["''"])
+# The methods of the types of SDKs that return all their fields.
+_DUMPS = ("model_dump", "to_dict")
 # The attributes that lead to the text of a response.
 _CONTENTS = (
     "choices",
@@ -76,7 +78,10 @@ def read_fields(value: Value | None, part: str, names: Container[str]) -> dict[s
 def _list_attributes(value: Value, part: str) -> Mapping[str, Value]:
     if isinstance(value, TestDouble):
         raise_problem(value)
-        return value.attributes
+        dumped = _get_dumped_dict(value)
+        if dumped is None:
+            return value.attributes
+        value = dumped
     node = get_node(value)
     items = read_dict(node) if isinstance(node, cst.Dict) else None
     if items is None:
@@ -84,6 +89,24 @@ def _list_attributes(value: Value, part: str) -> Mapping[str, Value]:
         raise CannotRewrite(f"the {part} is {source}, which is not a mock", SEE_REPLY, node)
     # The types of SDKs take a dict for a part.
     return {name: PlainCode(item) for name, item in items.items()}
+
+
+def _get_dumped_dict(double: TestDouble) -> Value | None:
+    """Return what a mock returns as all its fields, if the test sets nothing else of it."""
+    attributes = {}
+    for name, attribute in double.attributes.items():
+        if not is_left_out(attribute):
+            attributes[name] = attribute
+    if len(attributes) != 1:
+        return None
+    [(name, method)] = attributes.items()
+    if name not in _DUMPS or not isinstance(method, TestDouble):
+        return None
+    raise_problem(method)
+    result = method.return_value
+    if result is None or method.side_effect is not None:
+        return None
+    return result if isinstance(get_node(result), cst.Dict) else None
 
 
 def is_left_out(value: Value) -> bool:
