@@ -56,17 +56,20 @@ class SingleCall:
         is_of_getter: whether it is a call of `get_model`, recorded as the name it was given.
         is_legacy: whether the old test reads a record of its own mock.
         sdk: the SDK that is called, whose arguments are those of the request; empty for `llm`.
+        origin: the expression for the call if its source is a name that the new test keeps.
     """
 
     source: str
     is_of_getter: bool = False
     is_legacy: bool = False
     sdk: str = ""
+    origin: str = ""
 
     @property
     def is_last(self) -> bool:
         """Return whether it is another call after each call of the application."""
-        return self.source.endswith(".last_call") or "[-" in self.source
+        source = self.origin or self.source
+        return source.endswith(".last_call") or "[-" in source
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,18 @@ class KeywordArguments:
         calls: the expression for all calls if the arguments are those of all of them, each the
             last one of its name; else empty.
         is_whole: whether they are all that the body of the request has.
+        name: the name of the body if the new test keeps one for it.
     """
 
     call: SingleCall
     calls: str = ""
     is_whole: bool = True
+    name: str = ""
+
+    @property
+    def body(self) -> str:
+        """The expression for the body of the request."""
+        return self.name or f"{self.call.source}.request.body"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from llm_mock.migrate.function_state import (
     SharedFixtures,
     UnrelatedMock,
 )
+from llm_mock.migrate.kept_names import restore_names
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.parameters import arrange_parameters, insert_fixtures
@@ -594,6 +595,7 @@ class _FunctionRewriter:
             if reads:
                 self.statements.refuse_read(reads[0], node)
         self._check_reply_functions(statements)
+        body.statements[:] = map(restore_names, statements)
         parameters = self._convert_parameters(statements)
         return function.with_changes(
             decorators=decorators,

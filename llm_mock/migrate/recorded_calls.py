@@ -887,7 +887,7 @@ def _format_body(keywords: KeywordArguments) -> cst.BaseExpression | None:
     is_partial = not keywords.is_whole or keywords.calls
     if is_partial or call.sdk in ("", LITELLM, EMBEDDINGS):
         return None
-    return parse_expression(f"{call.source}.request.body")
+    return parse_expression(keywords.body)
 
 
 def _list_kept(record: Record, role: MockRole) -> dict[str, cst.BaseExpression]:
@@ -1075,7 +1075,7 @@ def _read_keyword(
 ) -> cst.BaseExpression:
     call = keywords.call
     if call.sdk:
-        return _read_body(call, name, node, uses_get=uses_get)
+        return _read_body(keywords, name, node, uses_get=uses_get)
     if call.is_of_getter or name in UNSUPPORTED_KEYWORDS:
         raise new_no_equivalent(node)
     if name == "prompt":
@@ -1088,22 +1088,22 @@ def _read_keyword(
 
 
 def _read_body(
-    call: SingleCall,
+    keywords: KeywordArguments,
     name: str,
     node: cst.BaseExpression,
     *,
     uses_get: bool,
 ) -> cst.BaseExpression:
     refuse_client_option(name, node)
+    call = keywords.call
     # A missing argument may be one that litellm dropped.
     if call.sdk == LITELLM and (uses_get or name not in LITELLM_ARGUMENTS):
         raise new_litellm_problem(node)
     if call.sdk == GOOGLE:
         return _read_google_argument(call.source, name, node)
-    body = f"{call.source}.request.body"
     if uses_get:
-        return parse_expression(f'{body}.get("{name}")')
-    return parse_expression(f'{body}["{name}"]')
+        return parse_expression(f'{keywords.body}.get("{name}")')
+    return parse_expression(f'{keywords.body}["{name}"]')
 
 
 _GOOGLE_OPTIONS = {
@@ -1193,7 +1193,8 @@ def _read_schema_membership(node: cst.Comparison, call: SingleCall) -> cst.Compa
 
 def _compare_call(node: cst.Comparison, call: SingleCall) -> cst.Comparison | None:
     """Rewrite `call_args is not None`, which asks whether there was a call."""
-    owner, _, last = call.source.rpartition(".")
+    source = call.origin or call.source
+    owner, _, last = source.rpartition(".")
     [target] = node.comparisons
     if to_source(target.comparator) != "None" or last != "last_call":
         return None
@@ -1268,7 +1269,7 @@ def _read_membership_of_body(
         # No call had the argument.
         condition = f"{to_source(node.left)} not in call.request.body"
         return parse_expression(f"all({condition} for call in {keywords.calls})")
-    body = parse_expression(f"{keywords.call.source}.request.body")
+    body = parse_expression(keywords.body)
     new_target = target.with_changes(comparator=body)
     return node.with_changes(comparisons=[new_target])
 

@@ -45,6 +45,7 @@ from llm_mock.migrate.doubles import (
 from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
 from llm_mock.migrate.http_replies import is_response
+from llm_mock.migrate.kept_names import keep_name, mark_name
 from llm_mock.migrate.legacy_mock import convert_set_response
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import (
@@ -583,9 +584,7 @@ class StatementRewriter:
             items = self._bind_items(node, part)
             if items is not None:
                 return items
-            if not self._binds_call(part):
-                return None
-            return [self._add_slot(Slot.replace(node))]
+            return self._bind_call(node, part)
         [target, *others] = part.targets
         name = getattr(target.target, "value", "")
         if others or not isinstance(target.target, cst.Name):
@@ -744,27 +743,38 @@ class StatementRewriter:
             return _replace_line(node, lines)
         return [self._add_slot(Slot.replace(node))]
 
-    def _binds_call(self, part: cst.Assign) -> bool:
+    def _bind_call(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.Assign,
+    ) -> list[Part] | None:
         """Apply `call = prompt.call_args` or `args, kwargs = prompt.call_args`."""
         value = self.reader.read(part.value)
         if value is None or isinstance(value, cst.BaseExpression) or len(part.targets) != 1:
-            return False
+            return None
         target = part.targets[0].target
         if isinstance(target, cst.Name):
-            self.reader.bind(target.value, value)
-            return True
+            return [self._bind_name(node, target.value, value)]
         if not isinstance(target, cst.Tuple) or not isinstance(value, SingleCall):
-            return False
+            return None
         if len(target.elements) != 2:
-            return False
-        arguments: tuple[CallValue, CallValue] = (
-            PositionalArguments(value),
-            KeywordArguments(value),
-        )
-        for element, argument in zip(target.elements, arguments, strict=True):
-            name = _get_unpacked_name(element)
-            self.reader.bind(name, argument)
-        return True
+            return None
+        args, kwargs = map(_get_unpacked_name, target.elements)
+        self.reader.bind(args, PositionalArguments(value))
+        return [self._bind_name(node, kwargs, KeywordArguments(value))]
+
+    def _bind_name(self, node: cst.SimpleStatementLine, name: str, value: CallValue) -> Part:
+        """Let a name stand for a value of a call, and return what is left of its statement."""
+        kept = keep_name(name, value, self.state.function)
+        if kept is None:
+            self.reader.bind(name, value)
+            return self._add_slot(Slot.replace(node))
+        new_value, source = kept
+        self.reader.bind(name, new_value)
+        marked = mark_name(name)
+        [statement] = _replace_line(node, [f"{marked} = {source}"])
+        assert isinstance(statement, cst.BaseStatement)
+        return LocalDefinition(statement, frozenset({marked}))
 
     def _is_read(self, node: cst.BaseExpression | None) -> bool:
         """Return whether an expression reads mocks only in ways that can be rewritten."""

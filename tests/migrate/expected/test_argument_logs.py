@@ -159,9 +159,10 @@ def test_a_fake_client_that_keeps_them_itself(mock_llm_responses, mock_llm_calls
     client = anthropic.AsyncAnthropic()
     mock_llm_responses.set("*", "Hi")
     assert asyncio.run(assistants.ask_claude_async("a question", client)) == "Hi"
-    assert mock_llm_calls.calls[0].request.body["max_tokens"] == 100
-    assert mock_llm_calls.calls[0].request.body["messages"][0]["content"] == "a question"
-    assert "system" not in mock_llm_calls.calls[0].request.body
+    call_kwargs = mock_llm_calls.calls[0].request.body
+    assert call_kwargs["max_tokens"] == 100
+    assert call_kwargs["messages"][0]["content"] == "a question"
+    assert "system" not in call_kwargs
 
 
 def test_a_fake_client_of_the_test(mock_llm_responses, mock_llm_calls):

@@ -313,11 +313,13 @@ class TestReads:
 
     def test_the_last_call_of_several(self, get_model, mock_llm_calls):
         summarize("a")
-        assert str(mock_llm_calls.last_call["prompt"]) == "Summarize: a"
+        first = mock_llm_calls.last_call
+        assert str(first["prompt"]) == "Summarize: a"
         number = len("ab")
-        assert mock_llm_calls.last_call["kwargs"]["system"] == "Be brief"
+        assert first["kwargs"]["system"] == "Be brief"
         summarize("b")
-        assert (mock_llm_calls.last_call["prompt"], number) == ("Summarize: b", 2)
+        first = mock_llm_calls.last_call
+        assert (first["prompt"], number) == ("Summarize: b", 2)
 
     def test_a_call_of_several(self, get_model, mock_llm_calls):
         summarize("a")

@@ -103,9 +103,10 @@ def test_the_last_request(mock_llm_responses, mock_llm_calls):
 def test_arguments_of_the_request(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.set("*", "Hi")
     Assistant().answer("a question")
-    assert mock_llm_calls.last_call.request.body["model"] == "gpt-4o-mini"
-    assert mock_llm_calls.last_call.request.body.get("temperature") == 0.5
-    assert "max_tokens" not in mock_llm_calls.last_call.request.body, f"there is {mock_llm_calls.last_call.request.body['model']}"
+    options = mock_llm_calls.last_call.request.body
+    assert options["model"] == "gpt-4o-mini"
+    assert options.get("temperature") == 0.5
+    assert "max_tokens" not in options, f"there is {options['model']}"
     assert mock_llm_calls.last_call.request.body["messages"][0]["content"] == "Be brief"
 
 

@@ -1,0 +1,91 @@
+"""Keep the names that the old test gives to a call or to the arguments of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar, cast
+
+import libcst as cst
+import libcst.matchers as m
+
+from llm_mock.migrate.call_values import EXTRA_BODY, CallValue, KeywordArguments, SingleCall
+from llm_mock.migrate.sdk_clients import GOOGLE
+from llm_mock.migrate.syntax import collect_names, to_source
+
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+# Rewritten code is searched for names of the old test, so these differ until it is complete.
+_MARK = "__kept_"
+_FEWEST_READS = 2
+
+
+def mark_name(name: str) -> str:
+    """Return a name of the new test as it is until the test is complete."""
+    return f"{_MARK}{name}"
+
+
+def restore_names(node: NodeT) -> NodeT:
+    """Return a statement of a complete new test, with the names that it keeps."""
+    if not any(name.startswith(_MARK) for name in collect_names(node)):
+        return node
+    return cast("NodeT", node.visit(_NameRestorer()))
+
+
+def keep_name(
+    name: str,
+    value: CallValue,
+    function: cst.FunctionDef,
+) -> tuple[CallValue, str] | None:
+    """Return the value that a kept name stands for, and the expression for it.
+
+    Args:
+        name: the name.
+        value: the value that the old test reads.
+        function: the old test.
+
+    Returns:
+        None if the value is no object of the new test, or a name for it saves nothing.
+    """
+    if _count_reads(name, function) < _FEWEST_READS:
+        return None
+    marked = mark_name(name)
+    if isinstance(value, SingleCall):
+        is_record = not value.is_of_getter and not value.is_legacy
+        kept_call = replace(
+            value,
+            source=marked,
+            origin=value.source,
+        )
+        return (kept_call, value.source) if is_record else None
+    # A part of the arguments has another class.
+    if type(value) is not KeywordArguments:
+        return None
+    if not _is_body(value, function):
+        return None
+    kept_arguments = replace(value, name=marked)
+    return kept_arguments, value.body
+
+
+def _is_body(keywords: KeywordArguments, function: cst.FunctionDef) -> bool:
+    """Return whether all that a test reads of the arguments is in the body of the request."""
+    sdk = keywords.call.sdk
+    if keywords.calls or sdk in ("", GOOGLE):
+        return False
+    source = to_source(function)
+    return EXTRA_BODY not in source
+
+
+def _count_reads(name: str, function: cst.FunctionDef) -> int:
+    """Return how often a function reads an item or an attribute of a name, or searches it."""
+    variable = m.Name(name)
+    item = m.Subscript(variable)
+    attribute = m.Attribute(variable)
+    membership = m.In() | m.NotIn()
+    searched = m.ComparisonTarget(membership, variable)
+    reads = m.findall(function, item | attribute | searched)
+    return len(reads)
+
+
+class _NameRestorer(cst.CSTTransformer):
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
+        name = original_node.value.removeprefix(_MARK)
+        return updated_node.with_changes(value=name)
