@@ -75,9 +75,7 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
             reader.get_advice(double, advice),
             node,
         )
-    reader.checks_calls = True
-    if name != "assert_not_called":
-        reader.expects_calls = True
+    reader.add_assertion(name, double, node)
     if role.is_getter:
         reader.check_only_getter(role, node)
         return [_convert_getter_assertion(name, node, role, reader)]

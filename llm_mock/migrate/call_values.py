@@ -68,8 +68,7 @@ class SingleCall:
     @property
     def is_last(self) -> bool:
         """Return whether it is another call after each call of the application."""
-        source = self.origin or self.source
-        return source.endswith(".last_call") or "[-" in source
+        return self.source.endswith(".last_call") or "[-" in self.source
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from llm_mock.migrate.function_state import (
     SharedFixtures,
     UnrelatedMock,
 )
+from llm_mock.migrate.http_routes import PatchedRoute
 from llm_mock.migrate.kept_names import restore_names
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
@@ -34,6 +35,7 @@ from llm_mock.migrate.preparations import format_preparation
 from llm_mock.migrate.reply_functions import find_reply_functions, is_used_elsewhere
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import PatchedClient, find_later_client, guess_client_class
+from llm_mock.migrate.sdk_replies import replies_with_mocks
 from llm_mock.migrate.statements import StatementRewriter
 from llm_mock.migrate.symbol_table import CheckedClass, FunctionDouble, SymbolTable, UnknownUse
 from llm_mock.migrate.syntax import (
@@ -48,6 +50,9 @@ from llm_mock.migrate.syntax import (
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
 PATCHING_FIXTURES = ("monkeypatch", "mocker")
+_ANY_REPLY = """\
+# The text does not matter: the old mock replied with another mock.
+mock_llm_responses.set("*", "Hello")"""
 _DOCSTRING = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString())])
 
 
@@ -212,6 +217,7 @@ class _FunctionRewriter:
             self._apply_fixtures()
             parts = self.statements.rewrite()
             state.replies.update()
+            state.reader.check_not_called()
             self._check_replies()
         except CannotRewritePatch:
             raise
@@ -505,20 +511,29 @@ class _FunctionRewriter:
             raise _new_inherited_problem(fixture, reason)
 
     def _check_replies(self) -> None:
+        if not self._needs_reply():
+            return
+        state = self.state
+        may_be_any = all(map(_may_reply_anything, state.getters))
+        # Without an assertion on calls, the test may be about the reply.
+        if not may_be_any or not state.reader.expects_calls:
+            raise CannotRewrite(
+                "no reply is configured, so the model replies with another Mock",
+                'Configure one: mock_llm_responses.set("*", reply).',
+            )
+        state.slots[0].lines.append(_ANY_REPLY)
+
+    def _needs_reply(self) -> bool:
         state = self.state
         if not state.getters or state.replies.replies:
-            return
+            return False
         # A test without a reply may still check calls, or leave the replies to others.
         may_lack_reply = any(map(_may_lack_reply, state.getters)) or self._has_silent_model()
         if state.reader.checks_calls or state.given_value or state.lists_models:
             may_lack_reply = True
         if state.reader.expects_calls and any(map(_is_of_sdk, state.getters)):
             may_lack_reply = False
-        if not may_lack_reply:
-            raise CannotRewrite(
-                "no reply is configured, so the model replies with another Mock",
-                'Configure one: mock_llm_responses.set("*", reply).',
-            )
+        return not may_lack_reply
 
     def _has_silent_model(self) -> bool:
         """Return whether the test gives a model without replies, because nothing reads them."""
@@ -655,6 +670,12 @@ def _may_lack_reply(getter: PatchedGetter) -> bool:
     # A test may patch the class of a client to make none, and the real one needs no reply.
     is_class = isinstance(getter, PatchedClient) and not getter.is_function
     return is_class or isinstance(getter.double, LegacyMock)
+
+
+def _may_reply_anything(getter: PatchedGetter) -> bool:
+    """Return whether the application does not depend on what a patched client replies."""
+    is_route = isinstance(getter, PatchedRoute)
+    return isinstance(getter, PatchedClient) and not is_route and replies_with_mocks(getter)
 
 
 def _is_of_sdk(getter: PatchedGetter) -> bool:

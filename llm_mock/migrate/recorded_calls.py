@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import libcst as cst
@@ -193,6 +193,10 @@ class CallReader:
         """Whether the test reads or asserts more than that there is no call."""
         self.asserted_models: dict[str, list[str]] = {}
         """The only models that are requested, as assertions say, by patched target."""
+        self.called: list[Value] = []
+        """The methods whose calls the test reads or asserts."""
+        self.not_called: list[tuple[Value, cst.Call]] = []
+        """The methods that are not called, each with the assertion that says so."""
         self.compared: set[int] = set()
         """The ids of the nodes that are compared with a literal other than None."""
         self.compared_with_false: set[int] = set()
@@ -207,6 +211,9 @@ class CallReader:
     def forget_last_calls(self) -> None:
         """Refuse names that stand for the last call from now on, because there may be another."""
         for name, value in self.names.items():
+            if isinstance(value, KeywordArguments) and value.name:
+                # The new test has a name for the body, too.
+                continue
             if isinstance(value, PARTS_OF_CALLS):
                 value = value.call
             if isinstance(value, SingleCall) and value.is_last:
@@ -428,6 +435,36 @@ class CallReader:
             )
         return f"{ALL}.get_model({quote_model(role.model)})"
 
+    def add_assertion(self, name: str, double: Value, node: cst.Call) -> None:
+        """Note an assertion on the calls of a method."""
+        self.checks_calls = True
+        if name == "assert_not_called":
+            self.not_called.append((double, node))
+        else:
+            self.expects_calls = True
+            self.called.append(double)
+
+    def check_not_called(self) -> None:
+        """Refuse to say of one method of SDKs only that it is not called.
+
+        Raises:
+            CannotRewrite: the test calls another one, and the calls of all are recorded together.
+        """
+        if not self.not_called:
+            return
+        silent = [double for double, _ in self.not_called]
+        [(_, assertion), *_] = self.not_called
+        for double, role in self._iterate_roles():
+            if not role.sdk or _is_among(double, silent):
+                continue
+            if _is_among(double, self.called) or not double.is_unconfigured:
+                raise CannotRewrite(
+                    f"{to_source(assertion)} is about one method, and the test calls {role.path}",
+                    "Both are requests to a model: compare their bodies, "
+                    "mock_llm_calls.last_call.request.body.",
+                    assertion,
+                )
+
     def check_only_getter(self, role: MockRole, node: cst.BaseExpression) -> None:
         """Refuse to read calls of one `get_model` of several, which are recorded together.
 
@@ -590,6 +627,8 @@ class CallReader:
         if role.is_getter:
             self.check_only_getter(role, node)
             return _read_getter_calls(name)
+        if name in ("call_args", "call_args_list"):
+            self.called.append(double)
         owner = self.find_call_owner(role)
         calls = format_history(owner)
         if name == "call_count":
@@ -879,6 +918,11 @@ class CallReader:
             return None
         element = to_source(each)
         return parse_expression(f"[{element} for call in {value.source}]")
+
+
+def _is_among(double: TestDouble, others: Sequence[Value]) -> bool:
+    """Return whether a double is one of several; equal ones are different."""
+    return any(double is other for other in others)
 
 
 def _format_body(keywords: KeywordArguments) -> cst.BaseExpression | None:

@@ -34,7 +34,7 @@ from llm_mock.migrate.sdk_completions import convert_chunks, convert_completion
 from llm_mock.migrate.sdk_embeddings import SEE_EMBEDDINGS, convert_embeddings
 from llm_mock.migrate.sdk_gemini import convert_content, convert_content_chunks
 from llm_mock.migrate.sdk_messages import convert_message
-from llm_mock.migrate.sdk_parts import SEE_REPLY, list_dicts
+from llm_mock.migrate.sdk_parts import SEE_REPLY, is_left_out, list_dicts
 from llm_mock.migrate.sdk_requests import new_request_parameter
 from llm_mock.migrate.sdk_responses import convert_events, convert_response
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
@@ -105,6 +105,25 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
             get_node(value),
         )
     return list(replies.values())
+
+
+def replies_with_mocks(patched: PatchedClient) -> bool:
+    """Return whether each method that answers prompts returns a mock without any fields."""
+    client = patched.get_client()
+    if client is None:
+        return False
+    methods = dict(find_methods(client))
+    # An answer without vectors is not one of the endpoint.
+    if not methods or EMBEDDINGS in methods:
+        return False
+    return all(map(_returns_mock, methods.values()))
+
+
+def _returns_mock(method: TestDouble) -> bool:
+    if method.side_effect is not None:
+        return False
+    result = method.return_value
+    return result is None or (isinstance(result, TestDouble) and is_left_out(result))
 
 
 def _advise_on_attribute(path: str, library: str) -> str:

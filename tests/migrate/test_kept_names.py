@@ -108,6 +108,32 @@ def test_a_name_of_two_calls(tmp_path: Path) -> None:
     assert migrate(tmp_path, old) == (dedent(new).strip(), "")
 
 
+def test_a_name_is_read_after_another_call(tmp_path: Path) -> None:
+    old = """
+        first = create.call_args
+        kwargs = create.call_args.kwargs
+        assert first.kwargs["seed"] == kwargs["seed"]
+        app.run()
+        assert first.kwargs["seed"] == 1
+        assert kwargs["seed"] == 1
+    """
+    new = """
+        first = mock_llm_calls.last_call
+        kwargs = mock_llm_calls.last_call.request.body
+        assert first.request.body["seed"] == kwargs["seed"]
+        app.run()
+        assert first.request.body["seed"] == 1
+        assert kwargs["seed"] == 1
+    """
+    assert migrate(tmp_path, old) == (dedent(new).strip(), "")
+
+
+def test_a_name_that_is_read_once_after_another_call_is_left(tmp_path: Path) -> None:
+    lines = 'kwargs = create.call_args.kwargs\napp.run()\nassert kwargs["seed"] == 1'
+    _, reason = migrate(tmp_path, lines)
+    assert reason.startswith("kwargs is the last call, and the application runs again before it")
+
+
 def test_a_name_for_each_call_of_a_loop(tmp_path: Path) -> None:
     old = """
         for call in create.call_args_list:
@@ -150,7 +176,6 @@ def test_another_name_goes(tmp_path: Path, old: str, new: str) -> None:
     [
         ("assert app.check(kwargs)", "the use of the mock kwargs is unknown"),
         ('assert kwargs["timeout"] == 1', "timeout is not sent in the body of the request"),
-        ('app.run()\nassert kwargs["seed"]', "kwargs is the last call, and the application runs"),
     ],
 )
 def test_other_uses_of_the_arguments_are_left(tmp_path: Path, read: str, reason: str) -> None:

@@ -598,13 +598,50 @@ NO_REPLY = (
 )
 
 
-@pytest.mark.parametrize("target", ["litellm.completion", "openai.OpenAI"])
+ANY_REPLY = """\
+# The text does not matter: the old mock replied with another mock.
+mock_llm_responses.set("*", "Hello")
+"""
+
+
 @pytest.mark.parametrize(
-    "assertion", ["{}.assert_called()", "assert {}.call_count", "assert {}.called"]
+    ("target", "method"),
+    [
+        ("litellm.completion", "call"),
+        ("openai.OpenAI", "call.return_value.chat.completions.create"),
+    ],
 )
-def test_a_call_needs_a_reply(tmp_path: Path, target: str, assertion: str) -> None:
-    method = {"openai.OpenAI": "call.return_value.chat.completions.create"}.get(target, "call")
-    assert migrate(tmp_path, f'"{target}"', after=assertion.format(method))[1] == NO_REPLY
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{}.assert_called()", "assert mock_llm_calls.calls"),
+        ("assert {}.call_count", "assert len(mock_llm_calls.calls)"),
+        ("assert {}.called", "assert mock_llm_calls.calls"),
+    ],
+)
+@pytest.mark.parametrize(
+    "response", ["", ".return_value = Mock()", ".return_value = Mock(id=None)"]
+)
+def test_calls_that_get_a_mock_get_any_reply(
+    tmp_path: Path, target: str, method: str, old: str, new: str, response: str
+) -> None:
+    line = f"{method}{response}" if response else "pass"
+    after = old.format(method)
+    assert migrate(tmp_path, f'"{target}"', line, after) == (f"{ANY_REPLY}{new}", "")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'call.return_value.chat.completions.create.return_value.id = "1"',
+        "call.return_value.messages.create.return_value.id = app.ID",
+        "call.return_value.embeddings.create.return_value = Mock()",
+    ],
+)
+def test_calls_that_get_more_than_a_mock_are_left(tmp_path: Path, lines: str) -> None:
+    method = lines.partition(".create")[0] + ".create"
+    _, reason = migrate(tmp_path, '"openai.OpenAI"', lines, f"{method}.assert_called()")
+    assert reason == NO_REPLY
 
 
 @pytest.mark.parametrize(
@@ -628,6 +665,47 @@ def test_a_function_without_a_reply_is_left(tmp_path: Path, patch: str) -> None:
 def test_no_call_needs_no_reply(tmp_path: Path, target: str, method: str) -> None:
     new = migrate(tmp_path, f'"{target}"', after=f"{method}.assert_not_called()")
     assert new == ("mock_llm_calls.assert_not_called()", "")
+
+
+CREATE_METHOD = "call.return_value.chat.completions.create"
+PARSE_METHOD = "call.return_value.chat.completions.parse"
+
+
+@pytest.mark.parametrize("assertion", ["assert_not_called()", "assert_not_awaited()"])
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("pass", f"{CREATE_METHOD}.assert_called_once()"),
+        ("pass", f"assert {CREATE_METHOD}.call_args.kwargs['model'] == 'a'"),
+        (f"{CREATE_METHOD}.return_value = {COMPLETION}", "pass"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_method_that_is_not_called_beside_another_one_is_left(
+    tmp_path: Path, assertion: str, lines: str, after: str, is_first: bool
+) -> None:
+    silent = f"{PARSE_METHOD}.{assertion}"
+    assertions = [silent, after] if is_first else [after, silent]
+    _, reason = migrate(tmp_path, '"openai.OpenAI"', lines, "\n    ".join(assertions))
+    expected = f"{silent} is about one method, and the test calls chat.completions.create. "
+    assert reason.startswith(expected)
+
+
+def test_two_methods_that_are_not_called(tmp_path: Path) -> None:
+    after = f"{CREATE_METHOD}.assert_not_called()\n    {PARSE_METHOD}.assert_not_called()"
+    body, reason = migrate(tmp_path, '"openai.OpenAI"', after=after)
+    assert (set(body.splitlines()), reason) == ({"mock_llm_calls.assert_not_called()"}, "")
+
+
+def test_a_method_that_is_called_later(tmp_path: Path) -> None:
+    lines = (
+        f"{CREATE_METHOD}.return_value = {COMPLETION}\n        {CREATE_METHOD}.assert_not_called()"
+    )
+    body, reason = migrate(
+        tmp_path, '"openai.OpenAI"', lines, f"{CREATE_METHOD}.assert_called_once()"
+    )
+    assert "mock_llm_calls.assert_not_called()\n" in body
+    assert reason == ""
 
 
 def test_a_definition_that_another_one_uses_stays(tmp_path: Path) -> None:
