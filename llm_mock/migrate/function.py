@@ -45,6 +45,7 @@ from llm_mock.migrate.syntax import (
     get_parameter_names,
     get_small_statement,
     get_statements,
+    to_source,
 )
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
@@ -53,6 +54,8 @@ PATCHING_FIXTURES = ("monkeypatch", "mocker")
 _ANY_REPLY = """\
 # The text does not matter: the old mock replied with another mock.
 mock_llm_responses.set("*", "Hello")"""
+# Such as `app.client.batches`.
+_PART_OF_ATTRIBUTE = m.Attribute(m.Attribute())
 _DOCSTRING = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString())])
 
 
@@ -245,6 +248,7 @@ class _FunctionRewriter:
         self._check_kept_fixtures()
         self._check_unknown_names()
         node = self._assemble(decorators, parts)
+        self._check_own_mocks(node)
         return RewrittenFunction(
             node,
             frozenset(self.fixtures),
@@ -255,6 +259,42 @@ class _FunctionRewriter:
             givers=self._collect_givers(node),
             clients=state.clients,
         )
+
+    def _check_own_mocks(self, node: cst.FunctionDef) -> None:
+        """Refuse to remove only the patch of a client to which the test gives mocks itself.
+
+        The new test would go on mocking the SDK by hand.
+        """
+        used = collect_names(node)
+        if self.state.is_fixture or used.intersection(OUR_FIXTURES):
+            return
+        targets = self._list_mock_targets(node)
+        mocks = {target.value for target in targets if isinstance(target, cst.Name)}
+        parts = {}
+        for target in targets:
+            is_of_mock = not mocks.isdisjoint(collect_names(target))
+            if m.matches(target, _PART_OF_ATTRIBUTE) and not is_of_mock:
+                parts[to_source(target)] = target
+        for source in sorted(parts):
+            raise CannotRewrite(
+                f"the test mocks {source} itself",
+                "Answer the request that the real client sends: "
+                "mock_llm_responses.on(method, path, body).",
+                parts[source],
+            )
+
+    def _list_mock_targets(self, node: cst.FunctionDef) -> list[cst.BaseExpression]:
+        """Return what a function assigns mocks to."""
+        targets: list[cst.BaseExpression] = []
+        for statement in find_nodes(node.body, cst.Assign):
+            if self._makes_mock(statement.value):
+                [target, *_] = statement.targets
+                targets.append(target.target)
+        return targets
+
+    def _makes_mock(self, node: cst.BaseExpression) -> bool:
+        get_class = self.state.table.scope.get_mock_class
+        return any(get_class(call.func) is not None for call in find_nodes(node, cst.Call))
 
     def _does_more(self, parts: list[Part]) -> bool:
         """Return whether the function does something besides mocking, itself or by a fixture."""

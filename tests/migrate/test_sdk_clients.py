@@ -240,3 +240,49 @@ def test_a_value_that_a_helper_imports_is_left(
     after, [given] = migrate_helper(tmp_path, imported=imported, content=content)
     assert "mock_llm_responses" not in after
     assert given.startswith(reason)
+
+
+OWN_MOCKS = """
+from unittest.mock import AsyncMock, MagicMock, patch
+import app
+
+def test_it():
+    with patch("openai.OpenAI"):
+        service = app.Service()
+        {line}
+        assert service.run()
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "service.client.batches.create = AsyncMock()",
+        "service.client.files = MagicMock(return_value=1)",
+        "service.client.batches.list = make = MagicMock()",
+    ],
+)
+def test_a_client_that_the_test_goes_on_mocking_is_left(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "test_app.py"
+    source = OWN_MOCKS.format(line=line)
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    [change] = result.manual_changes
+    target = line.partition(" = ")[0]
+    assert result.after == source
+    assert change.reason == f"the test mocks {target} itself"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "service.run = MagicMock()",
+        "service.client.timeout = 3",
+        "other = MagicMock(); other.client.files = MagicMock()",
+    ],
+)
+def test_a_patched_class_beside_other_mocks_is_removed(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "test_app.py"
+    source = OWN_MOCKS.format(line=line)
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    assert result.manual_changes == ()
+    assert "with patch" not in result.after
