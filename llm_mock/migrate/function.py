@@ -561,7 +561,10 @@ class _FunctionRewriter:
                 "no reply is configured, so the model replies with another Mock",
                 'Configure one: mock_llm_responses.set("*", reply).',
             )
-        state.slots[0].lines.append(_ANY_REPLY)
+        configuring = [slot for slot in state.slots if slot.configures]
+        # The old mock was configured before the application ran.
+        slot = configuring[0] if configuring else state.slots[0]
+        slot.lines.append(_ANY_REPLY)
 
     def _needs_reply(self) -> bool:
         state = self.state

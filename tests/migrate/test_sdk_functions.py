@@ -630,6 +630,12 @@ def test_calls_that_get_a_mock_get_any_reply(
     assert migrate(tmp_path, f'"{target}"', line, after) == (f"{ANY_REPLY}{new}", "")
 
 
+def test_any_reply_is_configured_where_the_old_mock_was(tmp_path: Path) -> None:
+    lines = f"app.start()\n        {CREATE_METHOD}.return_value = Mock()"
+    new = migrate(tmp_path, '"openai.OpenAI"', lines, f"{CREATE_METHOD}.assert_called()")
+    assert new == (f"app.start()\n{ANY_REPLY}assert mock_llm_calls.calls", "")
+
+
 @pytest.mark.parametrize(
     "lines",
     [
