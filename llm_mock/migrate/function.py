@@ -52,7 +52,7 @@ OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
 PATCHING_FIXTURES = ("monkeypatch", "mocker")
 _ANY_REPLY = """\
-# The text does not matter: the old mock replied with another mock.
+# The old mock replied with another mock: replace the text if the application parses it.
 mock_llm_responses.set("*", "Hello")"""
 # Such as `app.client.batches`.
 _PART_OF_ATTRIBUTE = m.Attribute(m.Attribute())

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 from llm_mock.support.environment import PLACES
 
 MODEL_SWITCH = "ALLOW_MODEL_REQUESTS"
 """The variable of pydantic-ai with which tests forbid the requests of real models."""
-PREPARATIONS = (*PLACES, MODEL_SWITCH)
-"""The names of what a new test may need."""
+_NAMES = (*PLACES, MODEL_SWITCH)
+# litellm looks for the keys of all providers but OpenAI's before it makes a client.
+_KEY = re.compile(r"\b[A-Z][A-Z0-9]*_API_KEY\b")
+
+
+def find_preparations(problem: str) -> list[str]:
+    """Return the names of what a new test needs, as the problem of its run says."""
+    names = [name for name in _NAMES if name in problem]
+    key = _KEY.search(problem)
+    # Further ones are other names of the same key.
+    if key is not None:
+        names.append(key[0])
+    return names
 
 
 def format_preparation(name: str) -> str:
     """Return the statement that sets an environment variable, or allows the mocked requests."""
     if name == MODEL_SWITCH:
         return f'monkeypatch.setattr("pydantic_ai.models.{MODEL_SWITCH}", True)'
-    return f'monkeypatch.setenv("{name}", "{PLACES[name]}")'
+    value = PLACES.get(name, "test")
+    return f'monkeypatch.setenv("{name}", "{value}")'

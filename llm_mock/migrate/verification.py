@@ -10,7 +10,7 @@ from pathlib import Path
 from llm_mock.behaviour.mutations import KINDS
 from llm_mock.migrate.file import FileResult, Findings
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.preparations import PREPARATIONS
+from llm_mock.migrate.preparations import find_preparations
 from llm_mock.migrate.test_runs import (
     Change,
     PytestRun,
@@ -92,7 +92,7 @@ class RewriteVerifier:
         """Note why new tests of a file fail, and return whether something is new.
 
         The mock notices replies that nobody asks for, which no old test did, and a real client
-        needs the version and the place of its API.
+        needs the version and the place of its API, or a key.
         """
         result = self._results[path]
         unused = self._unused.setdefault(path, {})
@@ -207,7 +207,7 @@ class RewriteVerifier:
 
 def _find_variables(test: TestOutcome, known: Sequence[str]) -> list[str]:
     """Return the variables that a failed test needs to be set, without those that are known."""
-    return [name for name in PREPARATIONS if name in test.problem and name not in known]
+    return [name for name in find_preparations(test.problem) if name not in known]
 
 
 def _list_failed(result: FileResult, new: PytestRun) -> Iterator[tuple[str, TestOutcome]]:

@@ -599,7 +599,7 @@ NO_REPLY = (
 
 
 ANY_REPLY = """\
-# The text does not matter: the old mock replied with another mock.
+# The old mock replied with another mock: replace the text if the application parses it.
 mock_llm_responses.set("*", "Hello")
 """
 

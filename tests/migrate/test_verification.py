@@ -14,6 +14,7 @@ pytest.importorskip("libcst")
 
 from llm_mock.cli import main
 from llm_mock.migrate import test_runs
+from llm_mock.migrate.preparations import find_preparations
 
 APP = """
     import time
@@ -883,3 +884,64 @@ def test_a_class_whose_setup_patches_stays_with_one_of_its_tests(
         "Rewrite that one first, then run this again.",
         reason,
     ]
+
+
+KEY = """
+    import os
+    from unittest.mock import Mock, patch
+
+    from openai import OpenAI
+
+    def ask():
+        client = OpenAI(api_key="k")
+        # As litellm does before it makes a client.
+        if not isinstance(client, Mock) and not os.environ.get({variable!r}):
+            raise ValueError("Missing key. Set {variable} or OTHER_API_KEY.")
+        message = {{"role": "user", "content": "Hi"}}
+        answer = client.chat.completions.create(model="gpt-4o", messages=[message])
+        return answer.choices[0].message.content
+
+    def test_it():
+        with patch("test_it.OpenAI") as client_class:
+            client = Mock()
+            client_class.return_value = client
+            client.chat.completions.create.return_value = Mock(
+                choices=[Mock(message=Mock(content="Hello"))]
+            )
+            assert ask() == "Hello"
+"""
+
+
+def test_a_library_is_given_the_key_that_it_misses(folder: Path) -> None:
+    path = folder / "test_it.py"
+    write(path, KEY.format(variable="MISTRAL_API_KEY"))
+    migrate(str(path))
+    new = """\
+def test_it(mock_llm_responses, monkeypatch):
+    monkeypatch.setenv("MISTRAL_API_KEY", "test")
+    mock_llm_responses.set("*", "Hello")
+    assert ask() == "Hello"
+"""
+    assert path.read_text().endswith(new)
+
+
+def test_another_variable_is_not_set(folder: Path) -> None:
+    path = folder / "test_it.py"
+    old = write(path, KEY.format(variable="MISTRAL_TOKEN").replace("OTHER_API_KEY", "another"))
+    lines = migrate(str(path))[1]
+    assert path.read_text() == old
+    assert "the rewritten test fails: ValueError: Missing key. Set MISTRAL_TOKEN" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("problem", "names"),
+    [
+        ("Set the GEMINI_API_KEY or GOOGLE_API_KEY environment variable.", ["GEMINI_API_KEY"]),
+        ("Please set `ANTHROPIC_API_KEY` or `ANTHROPIC_AUTH_TOKEN`", ["ANTHROPIC_API_KEY"]),
+        ("OPENAI_API_VERSION or MISTRAL_API_KEY", ["OPENAI_API_VERSION", "MISTRAL_API_KEY"]),
+        ("assert 'API_KEY' in {}", []),
+        ("MISTRAL_API_KEYS is empty, and my_API_KEY, too", []),
+    ],
+)
+def test_the_message_of_a_failed_test_names_what_it_needs(problem: str, names: list[str]) -> None:
+    assert find_preparations(problem) == names
