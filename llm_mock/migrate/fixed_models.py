@@ -278,7 +278,7 @@ def _read_arguments(
         _refuse_function("its arguments are unknown", node)
     positional, keywords = arguments
     given = dict(zip(names, positional, strict=False)) | keywords
-    is_known = len(positional) <= len(names) and given.keys() <= {*names}
-    if not is_known or names[0] not in given:
+    unknown = given.keys() - {*names}
+    if len(positional) > len(names) or unknown or names[0] not in given:
         _refuse_function("a reply cannot have all of its arguments", node)
     return given

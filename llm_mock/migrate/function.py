@@ -269,7 +269,10 @@ class _FunctionRewriter:
         if self.state.is_fixture or used.intersection(OUR_FIXTURES):
             return
         targets = self._list_mock_targets(node)
-        mocks = {target.value for target in targets if isinstance(target, cst.Name)}
+        mocks = set()
+        for target in targets:
+            if isinstance(target, cst.Name):
+                mocks.add(target.value)
         parts = {}
         for target in targets:
             is_of_mock = not mocks.isdisjoint(collect_names(target))
@@ -294,7 +297,8 @@ class _FunctionRewriter:
 
     def _makes_mock(self, node: cst.BaseExpression) -> bool:
         get_class = self.state.table.scope.get_mock_class
-        return any(get_class(call.func) is not None for call in find_nodes(node, cst.Call))
+        calls = find_nodes(node, cst.Call)
+        return any(get_class(call.func) is not None for call in calls)
 
     def _does_more(self, parts: list[Part]) -> bool:
         """Return whether the function does something besides mocking, itself or by a fixture."""

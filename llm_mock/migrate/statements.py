@@ -750,7 +750,9 @@ class StatementRewriter:
     ) -> list[Part] | None:
         """Apply `call = prompt.call_args` or `args, kwargs = prompt.call_args`."""
         value = self.reader.read(part.value)
-        if value is None or isinstance(value, cst.BaseExpression) or len(part.targets) != 1:
+        if value is None or isinstance(value, cst.BaseExpression):
+            return None
+        if len(part.targets) != 1:
             return None
         target = part.targets[0].target
         if isinstance(target, cst.Name):

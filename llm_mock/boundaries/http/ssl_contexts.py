@@ -14,7 +14,8 @@ from collections.abc import Callable
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 """The environment variables that change the default SSL context."""
 
-_shared: dict[tuple[object, ...], tuple[ssl.SSLContext, object]] = {}
+Key = tuple[object, ...]
+_shared: dict[Key, tuple[ssl.SSLContext, object]] = {}
 """The shared contexts, each with its settings when it was created."""
 
 

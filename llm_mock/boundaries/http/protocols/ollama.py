@@ -438,7 +438,8 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     # Without a prompt, a request only loads the model.
     if not prompt:
         return json_response({"embedding": []})
-    [vector], _ = embed_texts(sent, provider, mock, body["model"], [prompt], None)
+    model = body["model"]
+    [vector], _ = embed_texts(sent, provider, mock, model, [prompt], None)
     return json_response({"embedding": vector})
 
 
