@@ -16,8 +16,8 @@ ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "tools": "The library reads edits only from the text of an answer.",
-    "structured": "The library reads edits only from the text of an answer.",
+    "tools": "The library uses neither: it takes file edits from the text of an answer.",
+    "structured": "The library uses neither: it takes file edits from the text of an answer.",
     "asynchronous": "The library is synchronous.",
 }
 
