@@ -170,10 +170,20 @@ def _convert_sdk_assertion(
     added, constant = _ADDED.get(sdk, ("", ""))
     if added and added not in arguments[1]:
         items.append(f'"{added}": {constant}')
-    body = f"{{{', '.join(items)}}}"
+    body = _format_dict(items, node)
     if name == "assert_any_call":
         return [f"assert {body} in [call.request.body for call in {format_history(owner)}]"]
     return [f"assert {owner}.last_call.request.body == {body}"]
+
+
+def _format_dict(items: Sequence[str], node: cst.Call) -> str:
+    """Return the source of a dict, with a line for each item if the old assertion has several."""
+    source = to_source(node)
+    if "\n" not in source:
+        joined = ", ".join(items)
+        return f"{{{joined}}}"
+    lines = [f"    {item}," for item in items]
+    return "\n".join(["{", *lines, "}"])
 
 
 def _convert_google_assertion(

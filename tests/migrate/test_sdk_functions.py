@@ -1030,3 +1030,37 @@ def test_a_lambda_that_does_more_is_left(tmp_path: Path, number: str) -> None:
     pair = f"(app.log(options), {COMPLETION})[{number}]"
     reason = migrate(tmp_path, f'"litellm.completion", lambda **options: {pair}')[1]
     assert reason.startswith(f"{pair} does more than make a mock: app.log(options). ")
+
+
+LONG_ASSERTION = """
+from unittest.mock import Mock, patch
+import app
+
+class TestApp:
+    def test_it(self):
+        with patch("openai.OpenAI") as call:
+            create = call.return_value.chat.completions.create
+            create.return_value = Mock(choices=[Mock(message=Mock(content="Hi"))])
+            app.run()
+            create.assert_called_with(
+                model="a",
+                messages=[
+                    {"role": "user", "content": "b"},
+                ],
+            )
+            create.assert_called_with(model="a", messages=[])
+"""
+LONG_NEW = """\
+        app.run()
+        assert mock_llm_calls.last_call.request.body == {
+            "model": "a",
+            "messages": [
+                {"role": "user", "content": "b"},
+            ],
+        }
+        assert mock_llm_calls.last_call.request.body == {"model": "a", "messages": []}
+"""
+
+
+def test_an_assertion_keeps_its_lines(tmp_path: Path) -> None:
+    assert rewrite(tmp_path, LONG_ASSERTION).after.endswith(LONG_NEW)

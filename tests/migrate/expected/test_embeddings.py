@@ -19,7 +19,11 @@ def test_one(mock_llm_responses, mock_llm_calls):
 def test_a_format(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.on("POST", "/**/embeddings", {"data": [{"index": 0, "embedding": VECTOR}]})
     assert embed("a", encoding_format="float") == [VECTOR]
-    assert mock_llm_calls.last_call.request.body == {"model": "text-embedding-3-small", "input": ["a"], "encoding_format": "float"}
+    assert mock_llm_calls.last_call.request.body == {
+        "model": "text-embedding-3-small",
+        "input": ["a"],
+        "encoding_format": "float",
+    }
     assert mock_llm_calls.last_call.request.body["encoding_format"] == "float"
 
 

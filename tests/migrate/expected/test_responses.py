@@ -26,7 +26,11 @@ def test_an_attribute(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.set("*", "Hi")
     assert respond_with_text("a question") == "Hi"
     mock_llm_calls.assert_called_once()
-    assert mock_llm_calls.last_call.request.body == {"model": "gpt-4o-mini", "instructions": "Be brief", "input": "a question"}
+    assert mock_llm_calls.last_call.request.body == {
+        "model": "gpt-4o-mini",
+        "instructions": "Be brief",
+        "input": "a question",
+    }
 
 
 def test_a_handed_client(mock_llm_responses):

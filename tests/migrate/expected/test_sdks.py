@@ -88,14 +88,26 @@ def test_the_whole_request(mock_llm_responses, mock_llm_calls):
         {"role": "user", "content": "Answer: a question"},
     ]
     mock_llm_calls.assert_called_once()
-    assert mock_llm_calls.last_call.request.body == {"model": "gpt-4o", "messages": messages, "temperature": 0.5}
+    assert mock_llm_calls.last_call.request.body == {
+        "model": "gpt-4o",
+        "messages": messages,
+        "temperature": 0.5,
+    }
 
 
 def test_the_last_request(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.set("*", "Hi")
     Assistant().answer_twice("a question")
-    assert mock_llm_calls.last_call.request.body == {"model": "gpt-4o-mini", "messages": ANY, "temperature": 0.5}
-    assert {"model": "gpt-4o-mini", "messages": ANY, "temperature": 0.5} in [call.request.body for call in mock_llm_calls.calls]
+    assert mock_llm_calls.last_call.request.body == {
+        "model": "gpt-4o-mini",
+        "messages": ANY,
+        "temperature": 0.5,
+    }
+    assert {
+        "model": "gpt-4o-mini",
+        "messages": ANY,
+        "temperature": 0.5,
+    } in [call.request.body for call in mock_llm_calls.calls]
     assert [call.request.body["model"] for call in mock_llm_calls.calls] == ["gpt-4o-mini", "gpt-4o-mini"]
     assert mock_llm_calls.calls[1].request.body["messages"][1]["content"] == "Answer: a question, again"
 

@@ -114,7 +114,11 @@ def test_a_patched_class_of_mistral(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.set("*", "Bonjour")
     assert complete("Hello") == "Bonjour"
     mock_llm_calls.assert_called_once()
-    assert mock_llm_calls.last_call.request.body == {"model": "mistral-small-latest", "messages": MESSAGES, "stream": False}
+    assert mock_llm_calls.last_call.request.body == {
+        "model": "mistral-small-latest",
+        "messages": MESSAGES,
+        "stream": False,
+    }
 
 
 def test_a_patched_method_of_mistral(mock_llm_responses):
