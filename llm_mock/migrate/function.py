@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.body import Part, assemble_body, collect_comments
+from llm_mock.migrate.body import Part, Slot, assemble_body, collect_comments
 from llm_mock.migrate.conftests import find_unknown_names, is_for_one_test
 from llm_mock.migrate.doubles import (
     LegacyMock,
@@ -221,7 +221,7 @@ class _FunctionRewriter:
             parts = self.statements.rewrite()
             state.replies.update()
             state.reader.check_not_called()
-            self._check_replies()
+            self._check_replies(parts)
         except CannotRewritePatch:
             raise
         except CannotRewrite as error:
@@ -554,7 +554,7 @@ class _FunctionRewriter:
             reason = f"uses {name}, which this file does not have"
             raise _new_inherited_problem(fixture, reason)
 
-    def _check_replies(self) -> None:
+    def _check_replies(self, parts: Sequence[Part]) -> None:
         if not self._needs_reply():
             return
         state = self.state
@@ -565,10 +565,12 @@ class _FunctionRewriter:
                 "no reply is configured, so the model replies with another Mock",
                 'Configure one: mock_llm_responses.set("*", reply).',
             )
-        configuring = [slot for slot in state.slots if slot.configures]
+        # The slots of inner blocks have their lines already.
+        slots = [part for part in parts if isinstance(part, Slot)]
+        configuring = [slot for slot in slots if slot.configures]
         # The old mock was configured before the application ran.
-        slot = configuring[0] if configuring else state.slots[0]
-        slot.lines.append(_ANY_REPLY)
+        first = configuring[0] if configuring else state.slots[0]
+        first.lines.append(_ANY_REPLY)
 
     def _needs_reply(self) -> bool:
         state = self.state

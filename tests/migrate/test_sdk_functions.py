@@ -636,6 +636,17 @@ def test_any_reply_is_configured_where_the_old_mock_was(tmp_path: Path) -> None:
     assert new == (f"app.start()\n{ANY_REPLY}assert mock_llm_calls.calls", "")
 
 
+def test_any_reply_is_configured_above_a_block_that_stays(tmp_path: Path) -> None:
+    source = OLD.format(
+        patch='"openai.OpenAI") as call, patch("app.convert"',
+        lines=f"{CREATE_METHOD}.return_value = Mock()",
+        after=f"{CREATE_METHOD}.assert_called_once()",
+    ).replace(") as call:\n", "):\n")
+    body = rewrite(tmp_path, source).after.partition("def test_it")[2]
+    reply = 'mock_llm_responses.set("*", "Hello")'
+    assert body.index(reply) < body.index('with patch("app.convert"):') < body.index("app.run()")
+
+
 @pytest.mark.parametrize(
     "lines",
     [
