@@ -183,7 +183,8 @@ def _format_dict(items: Sequence[str], node: cst.Call) -> str:
         joined = ", ".join(items)
         return f"{{{joined}}}"
     lines = [f"    {item}," for item in items]
-    return "\n".join(["{", *lines, "}"])
+    body = "\n".join(lines)
+    return f"{{\n{body}\n}}"
 
 
 def _convert_google_assertion(

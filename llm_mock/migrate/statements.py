@@ -847,7 +847,7 @@ class StatementRewriter:
         if value is not None and not self.state.replies.replaces_llm(value):
             raise UnrelatedMock(name)
         raise CannotRewrite(
-            f"the use of the mock {name} is unknown: {get_first_line(node)}",
+            f"this use of the mock {name} cannot be converted: {get_first_line(node)}",
             SEE_CALLS,
             node,
         )

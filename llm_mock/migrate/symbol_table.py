@@ -229,7 +229,7 @@ class SymbolTable:
                 "request.system the system prompt.",
                 node,
             )
-        return UnknownUse(name, f"the use of the mock {name} in {source} is unknown", node)
+        return UnknownUse(name, f"this use of the mock {name} cannot be converted: {source}", node)
 
     def _evaluate(self, node: cst.BaseExpression) -> Value:
         for node_type, evaluate in _EVALUATORS:

@@ -230,7 +230,7 @@ def test_what_a_fake_keeps_of_some_calls_or_twice_stays(tmp_path: Path, line: st
     assert migrate_function(tmp_path, empty="[]", line=line, after=after) == (after, "")
 
 
-UNKNOWN = "the use of the mock kept is unknown: "
+UNKNOWN = "this use of the mock kept cannot be converted: "
 
 
 @pytest.mark.parametrize(
@@ -368,8 +368,16 @@ def test_an_assertion_of_unittest(
         (["_, others = kept[0]", "assert 'n' in others"], [f"assert 'n' in {FIRST}"], ""),
         (["_, _ = kept[0]", "assert kept"], ["assert mock_llm_calls.calls"], ""),
         (["pair = kept[0]", "assert 'n' in pair[1]"], [f"assert 'n' in {FIRST}"], ""),
-        (["model, n = pair = kept[0]"], [], "the use of the mock kept is unknown: model, n"),
-        (["first = pair = kept[0]"], [], "the use of the mock kept is unknown: first = pair"),
+        (
+            ["model, n = pair = kept[0]"],
+            [],
+            "this use of the mock kept cannot be converted: model, n",
+        ),
+        (
+            ["first = pair = kept[0]"],
+            [],
+            "this use of the mock kept cannot be converted: first = pair",
+        ),
         (["model, others, n = kept[0]"], [], "the arguments of a call are unpacked"),
         (["model, *others = kept[0]"], [], "the arguments of a call are unpacked"),
         (["model, (n, m) = kept[0]"], [], "the arguments of a call are unpacked"),
@@ -414,13 +422,13 @@ def test_what_is_kept_of_a_call_is_unpacked(
         ({"after": 'assert kept.get("seed") == SEED'}, 'kept.get("seed") has no equivalent'),
         (
             {"after": 'assert kept == {"n": 1}'},
-            'the use of the mock kept is unknown: assert kept == {"n": 1}',
+            'this use of the mock kept cannot be converted: assert kept == {"n": 1}',
         ),
-        ({"after": "kept.clear()"}, "the use of the mock kept is unknown: kept.clear()"),
-        ({"after": "print(kept)"}, "the use of the mock kept is unknown: print(kept)"),
+        ({"after": "kept.clear()"}, "this use of the mock kept cannot be converted: kept.clear()"),
+        ({"after": "print(kept)"}, "this use of the mock kept cannot be converted: print(kept)"),
         (
             {"empty": "[]", "line": "kept.append(kwargs)", "after": "[only] = kept"},
-            "the use of the mock kept is unknown: [only] = kept",
+            "this use of the mock kept cannot be converted: [only] = kept",
         ),
         (
             {"line": 'kept["n"] = kwargs', "after": 'assert kept["m"]'},
@@ -428,7 +436,7 @@ def test_what_is_kept_of_a_call_is_unpacked(
         ),
         (
             {"line": 'kept["n"] = kwargs', "after": 'assert "n" in kept'},
-            'the use of the mock kept is unknown: assert "n" in kept',
+            'this use of the mock kept cannot be converted: assert "n" in kept',
         ),
         (
             {"line": 'kept.update(kwargs); kept["n"] = 1', "after": "assert kept"},
@@ -475,7 +483,7 @@ def test_what_is_kept_of_a_call_is_unpacked(
                 "line": 'kept["all"] = kwargs',
                 "after": 'assert kept["all"] == {"messages": []}',
             },
-            'the use of the mock kept is unknown: assert kept["all"] == {"messages": []}',
+            'this use of the mock kept cannot be converted: assert kept["all"] == {"messages": []}',
         ),
         ({"line": "kept.update(kwargs, now=time.time())"}, "fake uses kwargs as a whole"),
         (
@@ -593,7 +601,7 @@ def test_what_is_not_sure_is_left(tmp_path: Path, values: dict[str, str], reason
             "self.calls.append(kwargs)",
             "call = client.chat.completions.calls[0]\n    assert call",
             None,
-            "the use of the mock call is unknown: assert call",
+            "this use of the mock call cannot be converted: assert call",
         ),
         (
             "self.calls.append(kwargs['model'])",
@@ -614,7 +622,7 @@ def test_what_is_not_sure_is_left(tmp_path: Path, values: dict[str, str], reason
             "self.last_call = kwargs",
             "assert client.chat.completions.last_call is client",
             None,
-            "the use of the mock client is unknown: "
+            "this use of the mock client cannot be converted: "
             "assert client.chat.completions.last_call is client",
         ),
         (

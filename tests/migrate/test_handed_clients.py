@@ -172,7 +172,7 @@ def test_what_else_is_configured_is_a_problem(tmp_path: Path) -> None:
 def test_an_attribute_that_the_test_reads_is_a_problem(tmp_path: Path) -> None:
     test = CLIENT.replace("app.run(client)", "app.run(client.chat)")
     [change] = run(tmp_path, test, "OpenAI", "").manual_changes
-    assert change.reason == "the use of the mock client is unknown: app.run(client.chat)"
+    assert change.reason == "this use of the mock client cannot be converted: app.run(client.chat)"
 
 
 def test_one_that_is_an_attribute_of_itself(tmp_path: Path) -> None:

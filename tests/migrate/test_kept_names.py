@@ -174,7 +174,7 @@ def test_another_name_goes(tmp_path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("read", "reason"),
     [
-        ("assert app.check(kwargs)", "the use of the mock kwargs is unknown"),
+        ("assert app.check(kwargs)", "this use of the mock kwargs cannot be converted"),
         ('assert kwargs["timeout"] == 1', "timeout is not sent in the body of the request"),
     ],
 )

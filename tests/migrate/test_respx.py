@@ -295,7 +295,7 @@ def test_reads_of_requests_become_reads_of_calls(old: str, new: str) -> None:
     assert migrate(ANSWERED, "ask()", old).splitlines() == [SET.format('"Hi"'), new]
 
 
-UNKNOWN = "the use of the mock respx is unknown"
+UNKNOWN = "this use of the mock respx cannot be converted"
 
 
 @pytest.mark.parametrize(

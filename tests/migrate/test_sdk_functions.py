@@ -767,7 +767,9 @@ def test_an_object_or_another_one(tmp_path: Path, choice: str, argument: str, te
 def test_an_object_that_may_be_false(tmp_path: Path, method: str) -> None:
     lines = CLASSES.format(choice="message or Text()", argument="Falsy()", method=method)
     reason = migrate(tmp_path, '"litellm.completion"', lines)[1]
-    assert reason.startswith("the use of the mock message in message or Text() is unknown. ")
+    assert reason.startswith(
+        "this use of the mock message cannot be converted: message or Text(). "
+    )
 
 
 GENERATOR = """{decorator}def stream(*args{parameter}, **options):
@@ -1033,7 +1035,7 @@ def test_it():
 """
     result = rewrite(tmp_path, old, "from llm import get_model\nfrom openai import OpenAI\n")
     [change] = result.manual_changes
-    assert change.reason.startswith("the use of the mock mock is unknown: with patch(")
+    assert change.reason.startswith("this use of the mock mock cannot be converted: with patch(")
 
 
 @pytest.mark.parametrize("number", ["1", "-1"])

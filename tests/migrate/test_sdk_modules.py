@@ -413,18 +413,21 @@ LEAKS = 'sys.modules["openai"] is assigned, so that later tests may have the moc
     ("lines", "reason"),
     [
         ([ASSIGNED, "app.ask()"], LEAKS),
-        ([SAVED, ASSIGNED, "app.ask()", 'sys.modules["other"] = original'], "the use of the mock"),
+        ([SAVED, ASSIGNED, "app.ask()", 'sys.modules["other"] = original'], "this use of the mock"),
         ([ASSIGNED, "app.ask()", 'sys.modules["openai"] = app.ORIGINAL'], LEAKS),
         (["if app.ask:", f"    {ASSIGNED}"], "mocks are configured in a loop or under a condition"),
         (
             assign("app.ask()", final=f"app.close(); {RESTORED}"),
-            "the use of the mock original is unknown",
+            "this use of the mock original cannot be converted",
         ),
         (
             [SAVED, ASSIGNED, "app.ask()", "if app.ask:", f"    {RESTORED}"],
             "sys.modules is restored under a condition, or beside something else",
         ),
-        ([*assign("app.ask()"), "assert original"], "the use of the mock original is unknown"),
+        (
+            [*assign("app.ask()"), "assert original"],
+            "this use of the mock original cannot be converted",
+        ),
         (
             [SAVED, ASSIGNED, "app.ask()", RESTORED, "app.ask()"],
             "something is called after the patch was stopped",

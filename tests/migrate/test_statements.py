@@ -311,9 +311,9 @@ def test_it(get_model):
     ("model", "reason"),
     [
         ("Mock(**{KEY: 'Hi'})", "the arguments of Mock are not literal"),
-        ("made()", "the use of the mock made in made() is unknown"),
-        ("models()", "the use of the mock models in models() is unknown"),
-        ("models[:1]", "the use of the mock models in models[:1] is unknown"),
+        ("made()", "this use of the mock made cannot be converted: made()"),
+        ("models()", "this use of the mock models cannot be converted: models()"),
+        ("models[:1]", "this use of the mock models cannot be converted: models[:1]"),
     ],
 )
 def test_a_value_that_is_unknown_is_named(tmp_path: Path, model: str, reason: str) -> None:
@@ -337,7 +337,8 @@ def test_the_calls_of_a_class_are_not_compared_with_those_of_a_method(tmp_path: 
                 assert client_class.call_count == create.call_count
     """
     reason = (
-        "the use of the mock create is unknown: assert client_class.call_count == create.call_count"
+        "this use of the mock create cannot be converted: "
+        "assert client_class.call_count == create.call_count"
     )
     assert explain(tmp_path, source) == [reason]
 

@@ -236,7 +236,7 @@ UNSURE = {
                 replies.append(Mock(text=Mock(return_value="two")))
                 app.ask()
         """,
-        "the use of the mock replies is unknown: "
+        "this use of the mock replies cannot be converted: "
         'replies.append(Mock(text=Mock(return_value="two")))',
     ),
     "a loop that configures": (
@@ -256,7 +256,7 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 app.ask(get_model.return_value)
         """,
-        "test_old.py:9: test_it: the use of the mock get_model is unknown",
+        "test_old.py:9: test_it: this use of the mock get_model cannot be converted",
     ),
     "a call as text": (
         """
@@ -630,7 +630,8 @@ def test_an_assertion_that_is_not_understood_becomes_a_comment_on_request(
             mock_llm_responses.set("*", "Hi")
             app.ask()
             # The text of the call
-            # TODO llm-mock: the use of the mock get_model is unknown: assert "Hi" in str(. \
+            # TODO llm-mock: this use of the mock get_model cannot be converted: \
+assert "Hi" in str(. \
 mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, tools), options.
             # assert "Hi" in str(
             #     get_model.return_value.prompt.call_args
@@ -688,4 +689,4 @@ def test_the_reason_names_the_statement_and_not_the_comment_above(tmp_path: Path
                 app.ask(get_model.return_value)
     """
     [change] = migrated(tmp_path, text).manual_changes
-    assert change.reason.endswith("get_model is unknown: app.ask(get_model.return_value)")
+    assert change.reason.endswith("cannot be converted: app.ask(get_model.return_value)")

@@ -129,7 +129,8 @@ MOCKED = "app.llm.{} is mocked; only the calls of models can be rewritten"
                 "app.ask()",
                 "library.get_models.return_value = [model]",
             ],
-            "the use of the mock model is unknown: library.get_models.return_value = [model]",
+            "this use of the mock model cannot be converted: "
+            "library.get_models.return_value = [model]",
         ),
         (
             [
