@@ -10,7 +10,10 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+
+from llm_mock.support.time_limit import run_uninterrupted
 
 
 def run_process(
@@ -21,6 +24,17 @@ def run_process(
     environment: Mapping[str, str] | None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command to its end; if interrupted, kill it with everything that it started."""
+    run = partial(_run, words, stdin, timeout, folder, environment)
+    return run_uninterrupted(run)
+
+
+def _run(
+    words: Sequence[str],
+    stdin: bytes | None,
+    timeout: float,
+    folder: Path,
+    environment: Mapping[str, str] | None,
+) -> subprocess.CompletedProcess[bytes]:
     # At the end of the program, `_kill_all` waits for a command that is starting in a thread.
     with _start_lock:
         process = subprocess.Popen(

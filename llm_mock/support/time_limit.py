@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import ctypes
+import functools
 import json
 import re
 import signal
@@ -20,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from llm_mock.support.deadline import Deadline
@@ -111,16 +113,31 @@ def search_pattern(pattern: str, text: str) -> bool:
     # -I and -S: neither the environment nor packages of the project slow the start.
     command = [sys.executable, "-I", "-S", "-c", _SEARCH]
     question = json.dumps([pattern, text])
+    search = functools.partial(
+        subprocess.run,
+        command,
+        input=question.encode(),
+        timeout=deadline.left,
+        capture_output=True,
+    )
     try:
-        process = subprocess.run(
-            command,
-            input=question.encode(),
-            timeout=deadline.left,
-            capture_output=True,
-        )
+        process = run_uninterrupted(search)
     except subprocess.TimeoutExpired:
         raise CaseTimedOut from None
     return process.returncode == 0
+
+
+def run_uninterrupted(action: Callable[[], Result]) -> Result:
+    """Run an action that ends itself in time, such as a process with a timeout.
+
+    The exception that ends a run would interrupt it while it kills the process and closes its
+    pipes, so it runs in a thread in which none is raised.
+    """
+    if _deadline.get() is None or _has_signals():
+        return action()
+    context = contextvars.copy_context()
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(context.run, action).result()
 
 
 def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:

@@ -24,6 +24,7 @@ from llm_mock.suites.results import SuiteResult
 from llm_mock.support.time_limit import (
     CaseTimedOut,
     get_seconds_left,
+    run_uninterrupted,
     run_with_limit,
 )
 from tests.suites.cases import case, suite
@@ -264,6 +265,26 @@ def test_an_error_within_a_limit_in_a_thread_is_raised_as_it_is(error: BaseExcep
     thread.start()
     thread.join()
     assert caught == [error]
+
+
+def test_what_ends_itself_is_not_interrupted_in_a_thread() -> None:
+    ended: list[bool] = []
+
+    def work() -> None:
+        # In Python code, where the exception of a run would be raised.
+        last = time.monotonic() + 0.5
+        while time.monotonic() < last:
+            pass
+        ended.append(True)
+
+    def run() -> None:
+        with pytest.raises(CaseTimedOut):
+            run_with_limit(0.01, lambda: run_uninterrupted(work))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert ended == [True]
 
 
 def test_a_limit_in_a_thread_ends_with_it() -> None:
