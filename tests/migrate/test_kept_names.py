@@ -66,6 +66,16 @@ def test_arguments_keep_their_name(tmp_path: Path, old: str, new: str, reads: st
     assert migrate(tmp_path, f"{old}\n{reads}") == (f"{new}\n{reads}", "")
 
 
+def test_arguments_of_llm_are_read_from_the_record(tmp_path: Path) -> None:
+    old = """
+        kwargs = create.return_value.prompt.call_args.kwargs
+        assert kwargs["system"] == "Be brief"
+        assert kwargs["temperature"] == 1
+    """
+    new, reason = migrate(tmp_path, old, "llm.get_model")
+    assert (reason, "request.body" in new, "kwargs = " in new) == ("", False, False)
+
+
 def test_a_call_keeps_its_name(tmp_path: Path) -> None:
     old = """
         call = create.call_args
