@@ -281,6 +281,36 @@ def test_reimported_llm_is_mocked(
     assert issubclass(llm_mock.MockEmbeddingModel, again.EmbeddingModel)
 
 
+def test_a_property_of_a_registered_model_is_not_evaluated() -> None:
+    class Priced(llm.Model):
+        model_id = "priced"
+        size = None
+
+        @property
+        def balance(self) -> int:
+            raise AssertionError("it would call the provider")
+
+        def execute(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("it would call the provider")
+
+    class Plugin:
+        __name__ = "pricing"
+
+        @llm.hookimpl
+        def register_models(self, register: Callable[..., None]) -> None:
+            register(Priced())
+
+    plugin = Plugin()
+    llm.pm.register(plugin, name="pricing")
+    try:
+        model: Any = llm.get_model("priced")
+        assert model.size is None
+        with pytest.raises(AttributeError, match="balance"):
+            _ = model.balance
+    finally:
+        llm.pm.unregister(plugin)
+
+
 def test_a_registered_mock_is_handed_out_as_it_is() -> None:
     class Registered(MockLLMModel):
         model_id = "registered-mock"
