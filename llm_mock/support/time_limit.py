@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
 
 from llm_mock.support.deadline import Deadline
@@ -135,9 +135,19 @@ def run_uninterrupted(action: Callable[[], Result]) -> Result:
     """
     if _deadline.get() is None or _has_signals():
         return action()
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(action())
+        except BaseException as error:
+            future.set_exception(error)
+
     context = contextvars.copy_context()
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(context.run, action).result()
+    # A daemon, as those of cases: after Ctrl-C, the end of the program waits for no process.
+    thread = threading.Thread(target=context.run, args=(run,), daemon=True)
+    thread.start()
+    return future.result()
 
 
 def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:

@@ -147,15 +147,17 @@ def test_ctrl_c_ends_the_servers_too(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
+@pytest.mark.parametrize("timeout", ["", "defaults: {timeout: 300}\n"])
 def test_ctrl_c_ends_the_commands_of_all_threads(
-    project: Project, process_environment: dict[str, str], tmp_path: Path
+    project: Project, process_environment: dict[str, str], tmp_path: Path, timeout: str
 ) -> None:
     marker = f"interrupted-{os.getpid()}-{tmp_path.name}"
     os.mkfifo("started")
     words = json.dumps(["sh", "-c", f"cat; echo up > started; sleep 600 # {marker}"])
     cases = "cases: [{name: a, prompt: Hi}, {name: b, prompt: Hi}]\n"
     project.write(
-        "tests.yaml", HEAD.replace("cases:\n", "") + f"target: {{command: {words}}}\n{cases}"
+        "tests.yaml",
+        HEAD.replace("cases:\n", "") + f"target: {{command: {words}}}\n{timeout}{cases}",
     )
     command = command_line("test", "-s", "tests.yaml", "--dry-run", "-j", "2")
     # Opened for writing too: a pipe that a reader closes loses what the second command wrote.
