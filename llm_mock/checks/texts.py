@@ -24,9 +24,9 @@ from llm_mock.support import schemas
 from llm_mock.support.json_in_text import FencedJSON, find_json_values, parse_json
 from llm_mock.support.json_paths import get_value
 from llm_mock.support.json_types import JSONObject
+from llm_mock.support.patterns import search_pattern
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten, shorten_message
-from llm_mock.support.time_limit import search_pattern
 
 # The empty text is excluded: every output contains it.
 NonEmptyText = Annotated[str, Field(min_length=1)]

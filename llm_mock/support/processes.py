@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,20 +24,9 @@ def run_process(
     environment: Mapping[str, str] | None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command to its end; if interrupted, kill it with everything that it started."""
-    run = partial(_run, words, stdin, timeout, folder, environment)
-    return run_uninterrupted(run)
 
-
-def _run(
-    words: Sequence[str],
-    stdin: bytes | None,
-    timeout: float,
-    folder: Path,
-    environment: Mapping[str, str] | None,
-) -> subprocess.CompletedProcess[bytes]:
-    # At the end of the program, `_kill_all` waits for a command that is starting in a thread.
-    with _start_lock:
-        process = subprocess.Popen(
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -47,6 +36,18 @@ def _run(
             # A group of its own, so that `_kill` reaches what the command started.
             start_new_session=True,
         )
+
+    return run_uninterrupted(partial(_run_to_end, start, stdin, timeout))
+
+
+def _run_to_end(
+    start: Callable[[], subprocess.Popen[bytes]],
+    stdin: bytes | None,
+    timeout: float,
+) -> subprocess.CompletedProcess[bytes]:
+    # At the end of the program, `_kill_all` waits for a command that is starting in a thread.
+    with _start_lock:
+        process = start()
         _running_processes.add(process)
     with process:
         # After it was added: `_kill_all` may have ended in another thread before.
@@ -59,7 +60,7 @@ def _run(
             raise
         finally:
             _running_processes.discard(process)
-    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
 # Reentrant, because a program may end within a start, by a signal.

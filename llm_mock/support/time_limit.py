@@ -4,7 +4,7 @@ On the main thread a timer of the system ends the run wherever Python checks for
 code, during sleeps and waits, and in a regular expression. In another thread, and on Windows, an
 exception is raised in the thread between two steps of Python code. Code that waits in C is
 abandoned there until it returns, and code that never returns to Python cannot be ended; so regular
-expressions of assertions run in a process of their own there.
+expressions of assertions run in a process of their own there (`patterns.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import ctypes
-import functools
-import json
-import re
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -37,13 +33,6 @@ SLACK_SECONDS = 0.1
 """The seconds in which a run ends by itself that waits no longer than its time limit."""
 TRACED_SECONDS = 0.3
 """The seconds that all traced threads may stop."""
-_SEARCH = """
-import json, re, sys
-
-pattern, text = json.load(sys.stdin)
-sys.exit(0 if re.search(pattern, text) else 3)
-"""
-"""The program that searches for a pattern in a process of its own."""
 
 
 class CaseTimedOut(BaseException):
@@ -100,31 +89,9 @@ def check_time() -> None:
         raise CaseTimedOut
 
 
-def search_pattern(pattern: str, text: str) -> bool:
-    """Return True if a regular expression matches anywhere in a text.
-
-    Raises:
-        CaseTimedOut: the search took longer than the run may take.
-    """
-    deadline = _deadline.get()
-    if deadline is None or _has_signals():
-        return re.search(pattern, text) is not None
-    # A regular expression never returns to Python while it searches.
-    # -I and -S: neither the environment nor packages of the project slow the start.
-    command = [sys.executable, "-I", "-S", "-c", _SEARCH]
-    question = json.dumps([pattern, text])
-    search = functools.partial(
-        subprocess.run,
-        command,
-        input=question.encode(),
-        timeout=deadline.left,
-        capture_output=True,
-    )
-    try:
-        process = run_uninterrupted(search)
-    except subprocess.TimeoutExpired:
-        raise CaseTimedOut from None
-    return process.returncode == 0
+def is_ended_in_thread() -> bool:
+    """Return whether the end of this run is an exception that is raised in its thread."""
+    return _deadline.get() is not None and not _has_signals()
 
 
 def run_uninterrupted(action: Callable[[], Result]) -> Result:
@@ -133,7 +100,7 @@ def run_uninterrupted(action: Callable[[], Result]) -> Result:
     The exception that ends a run would interrupt it while it kills the process and closes its
     pipes, so it runs in a thread in which none is raised.
     """
-    if _deadline.get() is None or _has_signals():
+    if not is_ended_in_thread():
         return action()
     future: Future[Result] = Future()
 
