@@ -16,11 +16,10 @@ from llm_mock.errors import LLMMockError, RealModelCall
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
-# The functions below return `Any`, because each boundary knows its own subclass of `Mock`.
-
-
 NO_MOCK = object()
 """Stands for the mock of a context that uses real models."""
+
+# The functions below return `Any`, because each boundary knows its own subclass of `Mock`.
 
 
 class LazyMock:
@@ -67,7 +66,7 @@ class ContextMocks(LazyMock):
 
     @property
     def created(self) -> Any:
-        """The mock of this context, or None if it cannot be determined."""
+        """The mock of this context; None if it uses real models, or cannot be determined."""
         mock = self._find()
         return None if mock is NO_MOCK else mock
 

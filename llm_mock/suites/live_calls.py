@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, cast
 
 from llm_mock.boundaries.strict_mock import activate_in_process
 from llm_mock.cassettes import schema
 from llm_mock.cassettes.recording import Recording
 from llm_mock.core.context import ContextMocks, is_live, set_live
-from llm_mock.errors import LLMMockError
 from llm_mock.suites.suite_cassettes import ONE_JOB_ADVICE, CassetteMock
 from llm_mock.support.text import shorten_name
 
@@ -57,16 +56,13 @@ class ObservingMock(CassetteMock):
         # A cassette writes files, the observer does not; mocks use both in the same way.
         super().__init__(cast("Cassette", self._observer), None, {})
 
-    def embedding_state(self, model_id: str) -> NoReturn:
-        """Refuse to embed through `llm`, whose embedding models cannot be observed."""
-        __tracebackhide__ = True
+    def explain_embedding(self, model_id: str) -> str:
+        """Return why an embedding model of `llm`, which cannot be observed, is not asked."""
         name = shorten_name(repr(model_id))
-        problem = LLMMockError(
+        return (
             f"The embedding model {name} was asked while the calls of a live run are observed. "
             "Leave out the checks of the application's calls, or run with a dry run."
         )
-        self.note_problem(str(problem))
-        raise problem
 
     def find_unread(self) -> str | None:
         """Return why a call of the run could not be read, or None."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES
 from llm_mock.boundaries.http.dialects import list_base_urls, make_environment
@@ -52,15 +52,19 @@ class CassetteMock(LLMMock):
         self._server: MockServer | None = None
         self._variables = variables
 
-    def embedding_state(self, model_id: str) -> Any:
+    def embedding_state(self, model_id: str) -> NoReturn:
         """Refuse to embed: a cassette has no embeddings, and a mocked vector would be wrong."""
         __tracebackhide__ = True
-        problem = LLMMockError(
+        problem = LLMMockError(self.explain_embedding(model_id))
+        self.note_problem(str(problem))
+        raise problem
+
+    def explain_embedding(self, model_id: str) -> str:
+        """Return why an embedding model cannot be asked, and what to do."""
+        return (
             f"The embedding model {shorten_name(model_id)!r} was asked, and a cassette holds no "
             "embeddings. Run this case without one."
         )
-        self.note_problem(str(problem))
-        raise problem
 
     def environment(self, **variables: str) -> dict[str, str]:
         """Return the environment of a command, whose models are called through a server here.
