@@ -278,13 +278,15 @@ class _FunctionRewriter:
             is_of_mock = not mocks.isdisjoint(collect_names(target))
             if m.matches(target, _PART_OF_ATTRIBUTE) and not is_of_mock:
                 parts[to_source(target)] = target
-        for source in sorted(parts):
-            raise CannotRewrite(
-                f"the test mocks {source} itself",
-                "Answer the request that the real client sends: "
-                "mock_llm_responses.on(method, path, body).",
-                parts[source],
-            )
+        if not parts:
+            return
+        source = min(parts)
+        raise CannotRewrite(
+            f"the test mocks {source} itself",
+            "Answer the request that the real client sends: "
+            "mock_llm_responses.on(method, path, body).",
+            parts[source],
+        )
 
     def _list_mock_targets(self, node: cst.FunctionDef) -> list[cst.BaseExpression]:
         """Return what a function assigns mocks to."""

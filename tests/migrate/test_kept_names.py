@@ -66,6 +66,17 @@ def test_arguments_keep_their_name(tmp_path: Path, old: str, new: str, reads: st
     assert migrate(tmp_path, f"{old}\n{reads}") == (f"{new}\n{reads}", "")
 
 
+def test_arguments_of_llm_that_are_read_after_another_call_are_left(tmp_path: Path) -> None:
+    old = """
+        kwargs = create.return_value.prompt.call_args.kwargs
+        app.run()
+        assert kwargs["system"] == "Be brief"
+        assert kwargs["temperature"] == 1
+    """
+    reason = migrate(tmp_path, old, "llm.get_model")[1]
+    assert reason.startswith("kwargs is the last call, and the application runs again before it")
+
+
 def test_arguments_of_llm_are_read_from_the_record(tmp_path: Path) -> None:
     old = """
         kwargs = create.return_value.prompt.call_args.kwargs
