@@ -124,7 +124,7 @@ def rows() -> Iterator[Row]:
         (
             "create the mock, get a model, prompt",
             created,
-            "nested `unittest.mock`",
+            "a new `Mock` with nested return values",
             created_unittest_mock,
             "≤ 0.25",
         ),
