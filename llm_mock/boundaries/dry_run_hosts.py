@@ -15,7 +15,9 @@ from llm_mock.errors import ServerError
 from llm_mock.support.pytest_settings import find_settings
 from llm_mock.support.text import shorten_name
 
-ADVICE = "A dry run asks only servers of this machine: run without --dry-run, or give a local one"
+ADVICE = (
+    "A dry run calls only servers on this machine: run without --dry-run, or use a local server"
+)
 
 
 def is_local_url(url: str) -> bool:
@@ -30,17 +32,17 @@ def is_local_url(url: str) -> bool:
 
 
 def refuse_remote_servers(servers: Iterable[object]) -> None:
-    """Raise for the first MCP server on another machine, as a dry run must not call it.
+    """Raise if an MCP server is on another machine, which a dry run must not call.
 
     Raises:
-        ServerError: there is one.
+        ServerError: a server is on another machine.
     """
     for server in servers:
         # A command-line tool has no URL.
         url = getattr(server, "url", None)
         if url and not is_local_url(url):
             name = shorten_name(str(server))
-            raise ServerError(f"The MCP server at {name} is not asked. {ADVICE}.")
+            raise ServerError(f"The MCP server at {name} is not on this machine. {ADVICE}.")
 
 
 @contextmanager
@@ -52,7 +54,7 @@ def restrict_to_this_machine() -> Iterator[None]:
         InvalidHostPattern: an entry of `llm_mock_hosts` is not a host.
     """
     if http_settings.is_offline:
-        # A context around this one has read the settings, which takes long.
+        # An outer context has already read the settings, which is slow.
         yield
         return
     mode, hosts = read_project_settings()
@@ -88,7 +90,7 @@ def create_offline_environment(
         server: the URL of the mock's server, which the command may call.
     """
     _, project_hosts = read_project_settings()
-    # The command has no settings of pytest: it gets the hosts by the environment.
+    # The command cannot read the settings of pytest, so it gets the hosts from the environment.
     hosts = [os.environ.get(HOSTS_VARIABLE, ""), *project_hosts]
     if server is not None:
         hosts.append(f"!{urlsplit(server).netloc}")

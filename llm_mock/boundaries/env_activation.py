@@ -1,7 +1,6 @@
-"""Activation of the mock in a process with `LLM_MOCK` or `PFLOW_TESTING` set.
+"""Activate the mock in a process with `LLM_MOCK` or `PFLOW_TESTING` set.
 
-A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and one of the two is not
-empty.
+If one of the two is not empty, `llm_mock.pth` in site-packages calls `start` when Python starts.
 """
 
 from __future__ import annotations
@@ -34,21 +33,20 @@ if TYPE_CHECKING:
 TEST_VARIABLE = "PYTEST_CURRENT_TEST"
 """The variable that pytest sets during a test, so that its processes inherit it."""
 SERIALIZATION_MODULE = b"llm_mock.boundaries.serialization"
-"""A name that only configurations with functions or exceptions contain."""
+"""A name that a serialized configuration contains only if it has functions or exceptions."""
 
 
 def start() -> None:
-    """Mock every model in this process from now on, if the environment asks for it.
+    """Mock every model in this process from now on, if the environment enables the mock.
 
-    Calls are answered as configured by the test that started the process, and by
-    `{"success": True}` if there is no such test. The process gets an `llm` user folder of its own,
-    unless `LLM_USER_PATH` names one.
+    Calls get the replies of the test that started the process, or `{"success": True}` if no test
+    started it. The process gets its own `llm` user folder unless `LLM_USER_PATH` is set.
     """
     value = get_unknown_value()
     if value is not None:
         _warn_of_unknown_value(value)
     if is_requested():
-        # The settings come first, as `http.attach` reads them.
+        # The settings must be set first, as `http.attach` reads them.
         http_settings.is_offline = bool(os.environ.get(OFFLINE_VARIABLE))
         http_settings.hosts = tuple(os.environ.get(HOSTS_VARIABLE, "").split())
         attach(has_own_user_folder=True)
@@ -61,33 +59,33 @@ def start() -> None:
             activate(LazyMock(_create_variable_mock))
 
 
-# Once, as Python reads the .pth file twice where `lib64` is a link to `lib`.
+# Cached, as Python reads the .pth file twice if `lib64` is a link to `lib`.
 @functools.cache
 def _warn_of_unknown_value(value: str) -> None:
     print(
         f"llm-mock: {OWN_VARIABLE}={value[:50]!a} is ignored: set it to 1, true, yes or on to mock "
-        "the models of every Python process, or to 0.",
+        "the models of every Python process, or to 0 to mock none.",
         file=sys.stderr,
     )
 
 
 def _prepare_test_mock(folder: Path) -> LazyMock:
     """Return the mock of the test that started this process."""
-    # The configuration is read now, as the test may be over at the first call.
+    # The configuration is read now, as the test may be over before the first call.
     try:
         configured = (folder / "script").read_bytes()
     except OSError:  # the test is over already
         configured = b""
     lazy_mock = LazyMock(partial(_create_test_mock, folder, configured))
-    # Functions are imported from modules of the project, which may call a model when imported: with
-    # a lazy mock this would happen within the first call.
+    # To load functions, modules of the project are imported, which may call a model. With a lazy
+    # mock, this would happen during the first call.
     if SERIALIZATION_MODULE in configured:
         lazy_mock.get()
     return lazy_mock
 
 
 def _create_variable_mock() -> LLMMock:
-    """Return the mock of a process that no test started, and say that models are mocked."""
+    """Return the mock of a process that no test started, and print that models are mocked."""
     # A user who set the variable in a shell may have forgotten it.
     if TEST_VARIABLE not in os.environ:
         variable = TESTING_VARIABLE if os.environ.get(TESTING_VARIABLE) else OWN_VARIABLE

@@ -1,4 +1,4 @@
-"""Let a call that one boundary makes for real pass the other boundaries, too."""
+"""Let a call that one boundary sends to the provider pass the other boundaries, too."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 def call_through(function: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
-    """Call a function and make its calls of models for real.
+    """Call a function, and send its calls to models to the provider.
 
     Returns:
-        The function's result; if it is an iterator, each of its steps is made for real, too.
+        The function's result. If it is an iterator, calls in each of its steps are sent, too.
     """
     __tracebackhide__ = True
     with pass_through():
@@ -27,10 +27,10 @@ def call_through(function: Callable[..., object], *args: Any, **kwargs: Any) -> 
 
 
 def _iterate_through(chunks: Iterator[T]) -> Iterator[T]:
-    """Yield chunks, each of which is produced for real."""
+    """Yield chunks, and send the calls that produce each chunk to the provider."""
     try:
         while True:
-            # Only around `next`: the application's code between two chunks is mocked.
+            # Only around `next`: the calls of the application between two chunks are mocked.
             with pass_through():
                 try:
                     chunk = next(chunks)
@@ -44,7 +44,7 @@ def _iterate_through(chunks: Iterator[T]) -> Iterator[T]:
 
 
 async def _iterate_through_async(chunks: AsyncIterator[T]) -> AsyncIterator[T]:
-    """Yield chunks of an asynchronous iterator, each of which is produced for real."""
+    """Yield chunks of an asynchronous iterator; the asynchronous form of `_iterate_through`."""
     try:
         while True:
             with pass_through():

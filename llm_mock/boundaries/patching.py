@@ -1,4 +1,4 @@
-"""Attach to libraries: replace functions of a module when it is imported, once a process."""
+"""Patch libraries: replace functions of a module when it is imported, once per process."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
 
 
 def set_execution(name: str, execution: Execution) -> None:
-    """Execute a module with a function of ours from now on when it is imported."""
+    """Set the function that executes a module each time it is imported."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # first, as the first finder that knows a module wins
+        # At the start, as Python uses the first finder that knows a module.
+        sys.meta_path.insert(0, _Finder())
     _executions[name] = execution
 
 
@@ -60,8 +61,8 @@ class _Finder:
             def exec_module(module: ModuleType) -> None:
                 _executions[fullname](execute, module)
 
-            # `setattr`, as mypy refuses to assign to a method. The loader belongs to this spec
-            # alone, so other modules are not affected.
+            # `setattr`, as mypy refuses to assign to a method. Only this spec uses the loader, so
+            # other modules are not affected.
             setattr(spec.loader, "exec_module", exec_module)  # noqa: B010
         return spec
 
@@ -72,8 +73,8 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
     Args:
         owner: the module or class.
         name: the name of the function.
-        replacement: called with the original function, and then with the arguments of the call;
-            for a coroutine function it must return an awaitable.
+        replacement: called with the original function, followed by the arguments of the call. For a
+            coroutine function, it must return an awaitable.
     """
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,7 +88,7 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
             __tracebackhide__ = True
             return await replacement(original, *args, **kwargs)
 
-        # A coroutine function stays one, as frameworks ask `inspect.iscoroutinefunction`.
+        # Frameworks call `inspect.iscoroutinefunction`, so a coroutine function must stay one.
         flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
         return await_replacement if flags & CO_COROUTINE else call_replacement
 
@@ -97,11 +98,11 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
 def decorate(
     owner: Any, name: str, decorator: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> None:
-    """Replace a function of a module or class by what a decorator makes of it, once."""
+    """Decorate a function of a module or class, once."""
     original = getattr(owner, name)
-    # A mark of our own, as decorators such as botocore's set `__wrapped__`, too. It is found again
-    # on the classes of the first import when a library is imported anew, and on a method that a
-    # class inherits, which is replaced on its base class.
+    # The mark has its own name, as decorators such as botocore's set `__wrapped__`, too. A function
+    # may already have the mark if its library is imported again but keeps its classes, or if it is
+    # an inherited method that was replaced on the base class.
     if is_replaced(original):
         return
     wrapper = decorator(original)
@@ -111,6 +112,6 @@ def decorate(
 
 
 def is_replaced(function: object) -> bool:
-    """Return True for a function that `replace` has put in place."""
-    # `vars`, as `getattr` of a `unittest.mock.Mock` would invent the mark.
+    """Return True if `replace` or `decorate` has created a function."""
+    # `vars`, as `getattr` on a `unittest.mock.Mock` would create the mark.
     return bool(vars(function).get(MARK)) if hasattr(function, "__dict__") else False

@@ -1,4 +1,4 @@
-"""A folder through which a test and the processes that it starts share replies and calls."""
+"""Share replies and calls between a test and the processes that it starts, through a folder."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class SharedConfiguration(NamedTuple):
-    """The configuration of a test, as it is sent to the processes that it starts."""
+    """The configuration that a test sends to the processes that it starts."""
 
     levels: list[tuple[Script, Settings]]
-    """Script and settings of the test's mock, then of its parents."""
+    """The script and the settings of the test's mock, followed by those of its parents."""
     details: bool
-    """Set if a report shows the details of calls."""
+    """True if a report shows the details of calls."""
     has_cassette: bool
-    """Set if the test's calls are recorded or replayed."""
+    """True if the test's calls are recorded or replayed."""
 
 
 class SharedFolder:
@@ -45,12 +45,12 @@ class SharedFolder:
 
     The folder has three kinds of files. `script` is the serialized configuration. `used-P-N` marks
     the Nth use of the queued reply at position P. `sent-PID` has the reports of a process, one JSON
-    object a line.
+    object per line.
 
     Args:
         folder: the path of the folder.
-        mine: True in the process of the test, which receives what the others send.
-        configured: in another process, the content of `script` when that process started.
+        mine: True in the process of the test, which receives the reports of the others.
+        configured: in another process, the content of `script` at the start of that process.
     """
 
     def __init__(self, folder: Path, mine: bool = False, configured: bytes = b"") -> None:
@@ -92,14 +92,14 @@ class SharedFolder:
         mock.configurator.replies.share_uses(self)
         details = mock.history.log is not None and mock.history.log.detailed
         configured = SharedConfiguration(levels, details, mock.cassette is not None)
-        # Other processes must never read half a file, and the folder is gone once the test is over.
+        # Other processes must never read a partial file, and the folder is gone after the test.
         with contextlib.suppress(FileNotFoundError):
             write_atomically(self.folder / "script", serialize(configured), durable=False)
 
     def read_configuration(self) -> SharedConfiguration:
         """Return the latest configuration.
 
-        If it cannot be read in this process, every call raises the reason.
+        If this process cannot read it, every call raises an error with the reason.
 
         Raises:
             FileNotFoundError: the test was over before this process began.
@@ -124,10 +124,10 @@ class SharedFolder:
         return configured
 
     def get_version(self) -> tuple[int, int]:
-        """Return a value that changes with each `share`, and no more once the test is over."""
+        """Return a value that changes with each `share`, until the test is over."""
         with contextlib.suppress(FileNotFoundError):
             status = (self.folder / "script").stat()
-            # The inode, too, as two writes may share a time stamp.
+            # The inode, too, as two writes may have the same timestamp.
             self._version = (status.st_mtime_ns, status.st_ino)
         return self._version
 
@@ -136,13 +136,13 @@ class SharedFolder:
         for number in range(reply.times):
             with contextlib.suppress(FileExistsError):
                 path = self.folder / f"used-{reply.position}-{number}"
-                # `O_EXCL`: only one process can create the file, so none uses a reply twice.
+                # `O_EXCL`: only one process can create the file, so no reply is used twice.
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
                 return True
         return False
 
     def count_uses(self, reply: QueuedReply) -> int:
-        """Return how often all processes together used a queued reply."""
+        """Return the number of times that all processes together used a queued reply."""
         return sum(1 for _ in self.folder.glob(f"used-{reply.position}-*"))
 
     def send_call(self, call: Call) -> None:
@@ -165,19 +165,19 @@ class SharedFolder:
             os.close(file)
 
     def receive_calls(self) -> list[Call]:
-        """Return the calls that other processes reported since the last time."""
+        """Return the calls that other processes reported since the last call of this method."""
         self._read()
         received, self._calls = self._calls, []
         return received
 
     def receive_notes(self) -> list[tuple[str, str]]:
-        """Return the notes of other processes since the last time: each a kind and a message."""
+        """Return the new notes of other processes, each as a kind and a message."""
         received, self._notes = self._notes, []
         return received
 
     def _read(self) -> None:
         for path in sorted(self.folder.glob("sent-*")):
-            # A forked process that reads the others' reports has its own calls already.
+            # A forked process that reads the reports of others already has its own calls.
             if path.name == f"sent-{os.getpid()}":
                 continue
             for line in self._read_new_lines(path):
@@ -188,7 +188,7 @@ class SharedFolder:
                 else:
                     kind, message = line["note"]
                     self._notes.append((kind, message))
-        # In order of time, as each process has a file of its own.
+        # Sort by time, as each process has its own file.
         self._calls.sort(key=lambda call: call["timestamp"])
 
     def _read_new_lines(self, path: Path) -> Iterator[JSONObject]:
@@ -206,7 +206,7 @@ class SharedFolder:
 class CassetteInOtherProcess:
     """A stand-in for the test's cassette in a process that the test started.
 
-    It refuses each call without a configured reply, as several processes cannot write one cassette.
+    It refuses each call without a configured reply, as processes cannot write a cassette together.
     """
 
     mode = "none"
@@ -223,23 +223,23 @@ class CassetteInOtherProcess:
         raise LLMMockError(message)
 
     def note_left_alone(self, request: str, fix: str) -> None:
-        """Ignore a call to a host that is left alone, which is not recorded here either way."""
+        """Ignore a call to a host that is left alone, as this process does not record calls."""
 
 
 def check_sendable(script: Script) -> None:
     """Raise if a configured reply cannot be sent to another process.
 
     Raises:
-        InvalidReply: the message names the first such reply.
+        InvalidReply: a reply cannot be sent; the message names the first one.
     """
     __tracebackhide__ = True
     for reply in script.get_configured():
         try:
-            # Loaded, too, as some exceptions can be written but not restored.
+            # Loaded, too, as some exceptions can be pickled but not unpickled.
             pickle.loads(pickle.dumps(reply))
         except Exception as error:
             raise InvalidReply(
                 f"This reply cannot be sent to another process: {reply.text()} "
-                f"({type(error).__name__}: {error}). Text, data and exceptions can; a function or "
-                "a matcher only if it can be imported by its name."
+                f"({type(error).__name__}: {error}). Use text or data, or define the function, the "
+                "matcher or the exception class at the top level of a module."
             ) from None

@@ -1,4 +1,4 @@
-"""Check that a library still has the names that this package uses, above all private ones."""
+"""Check that a library still has the names that this package uses, especially private ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llm_mock.boundaries.patching import replace
 from llm_mock.errors import LibraryChanged
 
 INSTANCE = "()"
-"""A suffix of a class name in a path: the attribute after it is set by the constructor."""
+"""The suffix of a class in a path to an attribute that the constructor sets."""
 
 
 def find_missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
@@ -20,7 +20,7 @@ def find_missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
 
     Args:
         library: the module that was imported.
-        names: paths such as `Pool.urlopen` and `Pool()._factory`; of `a|b` one is enough.
+        names: paths such as `Pool.urlopen` and `Pool()._factory`. `a|b` requires only one of them.
     """
     for name in names:
         paths = name.split("|")
@@ -36,7 +36,7 @@ def _has_path(library: ModuleType, path: str) -> bool:
         name = parent.removesuffix(INSTANCE)
         submodule = None
         if isinstance(owner, ModuleType):
-            # A submodule is an attribute of its package only once its import is complete.
+            # A submodule becomes an attribute of its package only when its import is complete.
             submodule = sys.modules.get(f"{owner.__name__}.{name}")
         owner = getattr(owner, name, submodule)
         if owner is None:
@@ -47,15 +47,15 @@ def _has_path(library: ModuleType, path: str) -> bool:
 
 
 def _is_set_by_constructor(owner: type, name: str) -> bool:
-    """Return True if instances of a class get an attribute.
+    """Return True if the constructor of a class sets an attribute.
 
-    The code is examined and no instance is created, as that may be slow or open a connection.
+    It reads the code and creates no instance, as that could be slow or open a connection.
     """
     for base in owner.__mro__:
         if name in vars(base).get("__annotations__", {}):
             return True
         init: Any = vars(base).get("__init__")
-        # A constructor that we or others replaced has the original in `__wrapped__`.
+        # A replaced constructor has the original in `__wrapped__`.
         while hasattr(init, "__wrapped__"):
             init = init.__wrapped__
         code = getattr(init, "__code__", None)
@@ -70,7 +70,7 @@ def describe_change(library: ModuleType, name: str) -> str:
     version = _get_version(library, package)
     return (
         f"{package} {version} changed {name}, which llm_mock needs; calls by {package} are "
-        f"refused, and nothing is sent. Please report this, and use {package}<{version} until then."
+        f"refused, and nothing is sent. Install {package}<{version}, and please report this."
     )
 
 
@@ -82,13 +82,13 @@ def _get_version(library: ModuleType, package: str) -> str:
 
 
 def refuse(message: str) -> None:
-    """Raise and fail the test, if calls are mocked at this moment.
+    """Raise an error and fail the test, if calls are currently mocked.
 
     Raises:
-        LibraryChanged: the call must not be made.
+        LibraryChanged: calls are mocked, so the call must not be sent.
     """
     __tracebackhide__ = True
-    # Imported here, as `core.context` is needed only once something is refused.
+    # Imported here, as `core.context` is needed only if a call is refused.
     from llm_mock.core.context import current_mock, is_mocked, is_passing_through
 
     if not is_mocked() or is_passing_through():

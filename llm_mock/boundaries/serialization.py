@@ -1,6 +1,6 @@
 """Serialize the configuration of a test for other processes.
 
-A value that another process cannot have fails only the calls that need it.
+If another process cannot load a value, only the calls that need this value fail.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def serialize(value: object) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """A pickler that nests functions, callables and exceptions, so that each may fail alone."""
+    """A pickler that pickles functions and exceptions separately, so that each may fail alone."""
 
     def reducer_override(self, value: object) -> Any:
-        """Return how pickle restores a value; NotImplemented for pickle's own way."""
+        """Return how pickle restores a value, or NotImplemented to use pickle's default."""
         is_error = isinstance(value, BaseException) or _is_error_class(value)
         if not callable(value) and not is_error:
             return NotImplemented
@@ -62,8 +62,8 @@ def _reduce_by_name(value: Any) -> Any:
         is_current = value.__module__ is None or value.__module__ == "builtins"
     if is_current:
         return NotImplemented
-    # pickle refuses an object that is not the one of that name. Here it differs, since its module
-    # was imported anew, as `pytester` does; the other process has one module of that name only.
+    # If its module was imported again, as `pytester` does, the name refers to another object, and
+    # pickle refuses this one. The other process has only one module with that name.
     return pkgutil.resolve_name, (f"{value.__module__}:{value.__qualname__}",)
 
 
@@ -87,14 +87,14 @@ def _create_placeholder(
 ) -> ReplyNotSent | Callable[..., Any]:
     message = (
         f"The reply to this call needs {description}, which the process that the test started "
-        f"cannot have: {reason}. Text and data can be sent to another process; a function, a "
-        "matcher or an exception only if it can be imported there by its name."
+        f"cannot load: {reason}. Use text or data, or define the function, the matcher or the "
+        "exception class at the top level of a module that the process can import."
     )
     return ReplyNotSent(message) if is_error else _MissingFunction(message)
 
 
 class _MissingFunction:
-    """A placeholder for a function that this process does not have; calling it raises."""
+    """A placeholder for a function that this process cannot load; calling it raises an error."""
 
     def __init__(self, message: str) -> None:
         self._message = message

@@ -1,4 +1,4 @@
-"""A mock for a part of a process: created, activated at both boundaries, and given back."""
+"""Create a strict mock, and activate it at both boundaries for a part of a process."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def create_strict_mock(
     Its parent is the mock of the test that runs now, if there is one.
 
     Args:
-        missing_reply_advice: the advice in the error of a call without a reply.
-        unused_reply_advice: the advice in the message about a reply that nobody asked for.
-        at_boundary: whether it answers the models that the code under test obtains itself.
+        missing_reply_advice: the advice in the error for a call without a reply.
+        unused_reply_advice: the advice in the message about an unused reply.
+        at_boundary: True to answer calls to models that the code under test creates itself.
     """
     parent = current_mock()
-    # Within pytest the settings of the project apply.
+    # In pytest, the settings of the project apply.
     if parent is not None:
         settings = parent.settings
     else:
@@ -52,7 +52,7 @@ def pass_calls_to_parent(mock: LLMMock) -> None:
         parent = mock.parent.history
         log = mock.history.log
         for call in mock.calls:
-            # The log has the details of the call, which a report shows.
+            # The parent's report shows the details in the log.
             if log is not None and parent.log is not None:
                 received = log.attach_details(call)
             else:
@@ -68,23 +68,23 @@ def activate_in_process(
     live: bool = False,
     processes: bool = True,
 ) -> Iterator[None]:
-    """Have a mock answer the models of this process within the context.
+    """Let a mock answer all calls to models in this process within the context.
 
     Args:
-        mock: the mock, or what decides which one answers.
-        live: whether it may call real models, with the `llm` user folder of this process.
-        processes: whether it also answers the processes that this one starts.
+        mock: the mock, or an object that chooses the mock for each call.
+        live: True if calls may reach real models, with the `llm` user folder of this process.
+        processes: True to answer the calls of processes that this one starts, too.
     """
     previous = get_activated()
     if previous is not None:
-        # The plugin has patched everything already, and gave the test a user folder.
+        # The plugin has already patched everything and set a user folder for the test.
         activate(mock)
         try:
             yield
         finally:
             activate(previous)
         return
-    # Outside of pytest nothing is patched yet.
+    # Outside pytest, nothing is patched yet.
     attach()
     http.attach()
     placeholder_keys.attach()
@@ -102,7 +102,7 @@ def activate_in_process(
         try:
             yield
         finally:
-            # In reverse order: no mock may be active once the processes are on their own.
+            # In reverse order: the mock must not be active after processes stop getting it.
             activate(None)
             subprocesses.set_handing_over(previous_handing_over)
             set_environment(previous_variables)

@@ -1,4 +1,4 @@
-"""Hand the active mock over to processes that a test starts."""
+"""Pass the active mock to the processes that a test starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from llm_mock.core.context import current_mock, current_mock_if_created, is_live
 PROCESSOR_COMMAND = ["uname", "-p"]
 """The command of `platform.processor()`, which SDKs call before their first request.
 
-It calls no model. With the mock, every later call of the test would look for its reports.
+It calls no model. If it got the mock, every later call of the test would check for its reports.
 """
 POSITION_OF_ENV = 10
 """The position of the argument `env` of `subprocess.Popen`, for calls without keywords."""
@@ -35,15 +35,15 @@ class _State:
 
     handing_over = False
     forks_are_watched = False
-    """Set once and for all, as Python cannot unregister a function from `os.register_at_fork`."""
+    """Never reset, as Python cannot unregister a function from `os.register_at_fork`."""
     is_forked = False
 
 
 def set_handing_over(handing_over: bool) -> bool:
-    """Switch on or off that processes get the active mock.
+    """Set whether new processes get the active mock.
 
     Returns:
-        The previous setting, to be restored later.
+        The previous setting, so that the caller can restore it.
     """
     previous = _State.handing_over
     _State.handing_over = handing_over
@@ -51,7 +51,7 @@ def set_handing_over(handing_over: bool) -> bool:
 
 
 def attach() -> None:
-    """Attach to all functions that start processes, once."""
+    """Patch all functions that start processes, once."""
     attach_on_import("subprocess", _attach_to)
     attach_on_import("multiprocessing.util", _attach_to_multiprocessing)
     for name in ("posix_spawn", "posix_spawnp"):
@@ -69,7 +69,7 @@ def _attach_to(subprocess: ModuleType) -> None:
 
 
 def _attach_to_multiprocessing(util: ModuleType) -> None:
-    # Not documented: `multiprocessing` starts its processes with it, past `subprocess`.
+    # Undocumented: `multiprocessing` starts its processes with it, without `subprocess`.
     if hasattr(util, "spawnv_passfds"):
         replace(util, "spawnv_passfds", _spawn_multiprocessing)
 
@@ -98,7 +98,7 @@ def _spawn(
     *args: Any,
     **kwargs: Any,
 ) -> int:
-    """Spawn a process as `os.posix_spawn`, whose `env` may be None from Python 3.13 on."""
+    """Replace `os.posix_spawn`, whose `env` may be None since Python 3.13."""
     __tracebackhide__ = True
     environment = _build_environment(env, argv)
     if environment is None:
@@ -107,9 +107,9 @@ def _spawn(
 
 
 def _execute(original: Callable[..., object], path: object, argv: object, env: object) -> object:
-    """Replace the program of this process as `os.execve`; only a forked one gets the mock.
+    """Replace `os.execve`, which passes the mock on only in a forked process.
 
-    `os.spawnve` and pexpect fork and then call `execve`. A test's own process that calls it ends.
+    `os.spawnve` and pexpect fork and then call `execve`. The test's own process would end with it.
     """
     folder = os.environ.get(FOLDER_VARIABLE) if _State.is_forked else None
     if folder is None or env is None:
@@ -125,7 +125,7 @@ def _spawn_multiprocessing(
 ) -> int:
     if any("multiprocessing.spawn" in str(word) for word in argv):
         return _start_inheriting(original, path, argv, *args, **kwargs)
-    # The fork server and the resource tracker outlive the test that happens to start them.
+    # The fork server and the resource tracker outlive the test that starts them.
     return original(path, argv, *args, **kwargs)
 
 
@@ -135,7 +135,7 @@ def _start_inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -
     environment = _build_environment(None)
     if environment is None:
         return original(*args, **kwargs)
-    # These functions take no environment, so the variable is set for as long as the call takes.
+    # These functions take no environment, so the variable is set during the call.
     os.environ[FOLDER_VARIABLE] = environment[FOLDER_VARIABLE]
     try:
         return original(*args, **kwargs)
@@ -144,10 +144,10 @@ def _start_inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -
 
 
 def _build_environment(given: object, command: object = None) -> dict[str, str] | None:
-    """Return an environment with the active mock, to be used instead of the given one.
+    """Return a copy of an environment that also passes the active mock on.
 
     Args:
-        given: the argument `env`, as Python takes it; None is the environment of this process.
+        given: the argument `env`, as Python accepts it; None for the environment of this process.
         command: the command of the process, if it is known.
 
     Returns:
@@ -169,7 +169,7 @@ def _build_environment(given: object, command: object = None) -> dict[str, str] 
 
 def _note_own_environment(environment: Mapping[str, str], command: object) -> None:
     """Note that a Python process starts without the variables of the mock, for a failing test."""
-    # A variable that is there says on purpose which mock the process has, or that it has none.
+    # If a variable is set, the test has chosen on purpose which mock the process uses, or none.
     if any(name in environment for name in (*TESTING_VARIABLES, FOLDER_VARIABLE)):
         return
     if is_live() or not is_requested() or not _is_python(command):
@@ -186,7 +186,7 @@ def _is_python(command: object) -> bool:
     if not isinstance(command, (str, bytes, os.PathLike)):
         return False
     program = os.fsdecode(command)
-    # A text may be a whole command for the shell.
+    # A string may be a whole shell command.
     first_word = program.partition(" ")[0]
     return program == sys.executable or bool(PYTHON.fullmatch(os.path.basename(first_word)))
 
@@ -195,13 +195,13 @@ def _decode_environment(given: Any) -> dict[str, str] | None:
     """Return an environment as text.
 
     Returns:
-        None for an invalid one, which Python gets as it is, to raise its own error.
+        None for an invalid environment, which Python gets unchanged, so that it raises its error.
     """
     if not hasattr(given, "keys"):
         return None
     try:
-        # Python takes bytes (`os.environb`) and paths, too, so names and values are decoded as
-        # Python would encode them. Only `keys` and `[]`, as Python needs no more of a mapping.
+        # Python takes bytes (`os.environb`) and paths, too, so names and values are decoded the
+        # way Python encodes them. Only `keys` and `[]`, as Python needs no more of a mapping.
         names = given.keys()
         return {os.fsdecode(name): os.fsdecode(given[name]) for name in names}
     except (TypeError, ValueError):
@@ -212,7 +212,7 @@ def _needs_mock(environment: Mapping[str, str]) -> bool:
     """Return True if a process with this environment should use the active mock."""
     if not _State.handing_over or not is_mocked() or is_live():
         return False
-    # A folder in the environment is that of another mock, which the test chose itself.
+    # If the environment has a folder, the test has chosen another mock itself.
     return FOLDER_VARIABLE not in environment and is_requested(environment)
 
 
@@ -221,11 +221,12 @@ def _before_fork() -> None:
         return
     mock = current_mock()
     if mock is not None:
-        mock.extend_environment({})  # creates the folder, which both processes need to know
+        # Create the folder before the fork, so that both processes use the same one.
+        mock.extend_environment({})
 
 
 def _after_fork_in_child() -> None:
-    """Report this process's calls, and those of processes that it starts, to its parent."""
+    """Report the calls of this process and of processes that it starts to its parent."""
     if not _needs_mock(os.environ):
         return
     mock = current_mock_if_created()

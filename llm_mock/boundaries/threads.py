@@ -1,4 +1,4 @@
-"""Attribute threads, and work that is submitted to thread pools, to the test that started them."""
+"""Attribute threads, and work submitted to thread pools, to the test that started them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POOLS = frozenset(
         "trio._core._thread_cache",
     }
 )
-"""Modules of thread pools: a thread works for the submitting test, not for the starting one."""
+"""Modules of thread pools, whose threads work for the test that submits the work."""
 POOL_METHODS = (
     "apply_async",
     "imap",
@@ -37,11 +37,11 @@ class _State:
     """The state of this process."""
 
     undo: list[Callable[[], None]] | None = None
-    """Functions that restore the replaced methods; None while threads are not followed."""
+    """Functions that restore the replaced methods; None while threads are not tracked."""
 
 
 class _Work:
-    """A submitted function, which runs in the name of the submitting test."""
+    """A submitted function, whose calls are attributed to the submitting test."""
 
     __slots__ = ("_function", "_test")
 
@@ -56,10 +56,11 @@ class _Work:
 
 
 def follow_threads() -> Callable[[], None]:
-    """Follow threads and pools from now on.
+    """Track threads and pools from now on.
 
     Returns:
-        A function that ends this. A method that other code has wrapped since then stays as it is.
+        A function that stops the tracking. It does not restore methods that other code has wrapped
+        since then.
     """
     if _State.undo is not None:  # a pytest run within a pytest run, as `pytester` does
         return lambda: None
@@ -99,7 +100,7 @@ def _replace(owner: type, name: str, replacement: Callable[..., object]) -> Call
         return replacement(original, *args, **kwargs)
 
     def restore() -> None:
-        # Another library has wrapped ours: restoring would undo its patch, too.
+        # Another library has wrapped our replacement: restoring would undo its patch, too.
         if vars(owner).get(name) is not call_replacement:
             return
         if is_inherited:
@@ -132,6 +133,6 @@ def _submit(original: Callable[..., object], pool: object, *args: Any, **kwargs:
 
 
 def _is_interpreter_pool(pool: object) -> bool:
-    """Return True for a pool of interpreters, which pickles its work (from Python 3.14 on)."""
+    """Return True for a pool of interpreters, which pickles its work (new in Python 3.14)."""
     module = sys.modules.get("concurrent.futures.interpreter")
     return module is not None and isinstance(pool, module.InterpreterPoolExecutor)

@@ -94,7 +94,7 @@ def test_another_value_of_our_own_variable_is_warned_of_and_does_nothing(
     assert result.stderr == (
         f"llm-mock: LLM_MOCK={value!r} is ignored: set it to 1, true, yes or on to mock the models "
         "of every Python "
-        "process, or to 0.\n"
+        "process, or to 0 to mock none.\n"
     )
 
 

@@ -96,7 +96,7 @@ def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytes
             "*_ test_function _*",
             "The reply to this call needs the function of *test_what_a_process_asks*.py:*, which "
             "the process that the "
-            "test started cannot have: *",
+            "test started cannot load: *",
             "  1. other  'Hi from other'  → 'text'",
             "*_ test_cassette _*",
             "The model 'other' was called in a process that the test started. A cassette records "

@@ -94,7 +94,7 @@ def test_a_dry_run_asks_no_server_of_another_machine(tmp_path: Path) -> None:
     path = write(
         tmp_path, "{type: mcp, transport: streamable-http, url: 'https://away.example/mcp'}"
     )
-    with pytest.raises(ServerError, match=r"away\.example/mcp.* is not asked"):
+    with pytest.raises(ServerError, match=r"away\.example/mcp.* is not on this machine"):
         run_llm_test(load_spec(path), path, driver=DryRun())
 
 

@@ -194,7 +194,7 @@ def test_a_server_of_another_machine_is_not_asked_for_its_tools(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
         )
         assert ended.returncode != 0
-        assert "A dry run asks only servers of this machine" in ended.stdout + ended.stderr
+        assert "A dry run calls only servers on this machine" in ended.stdout + ended.stderr
     assert gateway.received == []
 
 
