@@ -13,7 +13,7 @@ from llm_mock.support.json_types import JSONObject
 
 
 def list_documents(body: JSONObject) -> list[JSONObject]:
-    """Return the documents of all messages, as citations count them."""
+    """Return the documents of all messages, in the order in which citations number them."""
     documents: list[JSONObject] = []
     for message in body.get("messages") or ():
         documents += _iter_documents(message.get("content"))
@@ -31,64 +31,70 @@ def _iter_documents(content: Any) -> Iterator[JSONObject]:
 
 
 def find_document_problem(body: JSONObject, index: int, cited_text: str) -> str | None:
-    """Return a phrase for why an answer of Anthropic cannot cite a document, or None.
+    """Return the reason why an Anthropic response cannot cite a document, or None.
 
     Args:
         body: the body of the request.
         index: the position of the document.
-        cited_text: the words that are cited.
+        cited_text: the cited words.
     """
     documents = list_documents(body)
     if index >= len(documents):
-        return f"cites the document {index}, but the request has {len(documents)} documents."
+        return (
+            f"cites document {index}, but the request has {len(documents)} documents; the first "
+            "has index 0."
+        )
     document = documents[index]
     config = document.get("citations")
     if not isinstance(config, dict) or not config.get("enabled"):
         return (
-            f"cites the document {index}, but the request does not enable its citations: "
-            '"citations": {"enabled": true}.'
+            f"cites document {index}, but the request does not enable citations for it: add "
+            '"citations": {"enabled": true} to the document.'
         )
     source = document.get("source") or {}
     if source.get("type") != "text":
         return (
-            f"cites the document {index}, which is not plain text: only positions in plain text "
-            "are known."
+            f"cites document {index}, which is not plain text. llm_mock supports citations only "
+            "of plain text; for others, pass the provider's own JSON as body or events."
         )
     if cited_text not in source.get("data", ""):
-        return f"cites {cited_text!r}, which is not in the document {index} of the request."
+        return f"cites {cited_text!r}, which is not in document {index} of the request."
     return None
 
 
 def find_cohere_document_problem(body: JSONObject, index: int, cited_text: str) -> str | None:
-    """Return a phrase for why an answer of Cohere cannot cite a document, or None.
+    """Return the reason why a Cohere response cannot cite a document, or None.
 
     Args:
         body: the body of the request.
         index: the position of the document.
-        cited_text: the words that are cited.
+        cited_text: the cited words.
     """
     documents = body.get("documents") or ()
     if index >= len(documents):
-        return f"cites the document {index}, but the request has {len(documents)} documents."
+        return (
+            f"cites document {index}, but the request has {len(documents)} documents; the first "
+            "has index 0."
+        )
     mode = (body.get("citation_options") or {}).get("mode")
     if mode in ("OFF", "DISABLED"):
         return (
-            f"cites the document {index}, but the request turns citations off: "
+            f"cites document {index}, but the request turns citations off with "
             f'"citation_options": {{"mode": "{mode}"}}.'
         )
     if isinstance(documents[index], str):
         return (
-            f"cites the document {index}, which is a text: only the form of documents with `data` "
-            "is known."
+            f"cites document {index}, which is a string. llm_mock supports citations only of "
+            'documents with `data`: {"data": {…}}.'
         )
     values = map(str, describe_cohere_document(body, index).values())
     if not any(cited_text in value for value in values):
-        return f"cites {cited_text!r}, which is not in the document {index} of the request."
+        return f"cites {cited_text!r}, which is not in document {index} of the request."
     return None
 
 
 def describe_cohere_document(body: JSONObject, index: int) -> JSONObject:
-    """Return a document of a request as citations have it: its data and its id."""
+    """Return a document in the form that citations contain: its data and its id."""
     document = body["documents"][index]
     document_id = document.get("id") or f"doc:{index}"
     return {"id": document_id, **(document.get("data") or {})}

@@ -1,4 +1,4 @@
-"""Answers in the provider's own JSON, which are sent as they are."""
+"""Send replies that contain the provider's own JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build_raw_response(protocol: WireProtocol, context: ResponseContext) -> Wire
         context: the call and its reply.
 
     Raises:
-        InvalidReply: the reply has no events for a request that streams, or no body for another.
+        InvalidReply: the reply has no events for a streamed request, or no body for another one.
     """
     raw = context.answer.reply.raw
     assert raw is not None
@@ -56,21 +56,21 @@ def build_raw_response(protocol: WireProtocol, context: ResponseContext) -> Wire
 
 
 def _choose_items(context: ResponseContext, raw: RawAnswer) -> Sequence[JSON]:
-    """Return the events for a request that streams, and the body in a list for another."""
+    """Return the events for a streamed request, or else a list with the body."""
     if context.request.stream:
         if raw.events is not None:
             return raw.events
-        problem = "has a body, but the request streams: give Reply(events=[…])"
+        problem = "has a body, but the request streams: pass Reply(events=[…])"
     else:
         if raw.body is not UNSET:
             return [raw.body]
-        problem = "has events, but the request does not stream: give Reply(body=…)"
+        problem = "has events, but the request does not stream: pass Reply(body=…)"
     location = None
     if context.mock is not None:
         configured = context.mock.history.answered_by.get(context.answer.record["number"])
         location = None if configured is None else configured.place
     origin = format_origin(location)
-    message = f"The reply{origin} {problem}; both may be given."
+    message = f"The reply{origin} {problem}. You can pass both body and events."
     if context.mock is not None:
         context.mock.note_problem(message)
     raise InvalidReply(message)
@@ -90,10 +90,10 @@ def _complete_record(context: ResponseContext, items: Sequence[JSON]) -> None:
     reader = create_reader(context.request.api)
     slots = TextSlots(reader)
     text = ""
-    # Anything may be sent on purpose, so that what cannot be read is no error here.
+    # The test may send invalid JSON on purpose, so unreadable content is not an error here.
     with contextlib.suppress(Exception):
         for item in items:
-            # A copy, as the texts are taken out of it.
+            # A copy, as `extract` removes the texts.
             for chunk in slots.extract(copy.deepcopy(item)):
                 if isinstance(chunk, str):
                     text += chunk

@@ -1,6 +1,6 @@
-"""Find details of a reply that the called API cannot say; imported only for such replies.
+"""Find details of a reply that the called API does not support; imported only for such replies.
 
-The values are those of the SDKs' own types and of
+The values come from the SDKs' own types and from
 https://ai.google.dev/gemini-api/docs/priority-inference.
 """
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 OPENAI_APIS = ("Chat Completions", "Responses")
-"""The APIs that other providers have, too."""
+"""The APIs that other providers offer, too."""
 OTHER_NAMES = {"bedrock": "Bedrock", "mistral": "Mistral"}
-"""The names of providers with APIs of their own, by those of the providers."""
+"""The names in messages of providers with their own APIs."""
 OPENAI_TIERS = ("auto", "default", "flex", "scale", "priority")
 SERVICE_TIERS = {
     "Chat Completions": OPENAI_TIERS,
@@ -31,7 +31,7 @@ SERVICE_TIERS = {
     "Mistral": ("standard", "priority"),
     "Vertex AI": (),
 }
-"""The tiers of an answer by API."""
+"""The service tiers of a response, by API."""
 
 
 CITED_SOURCES = {
@@ -45,7 +45,7 @@ CITED_SOURCES = {
     "Mistral": (),
     "Vertex AI": ("url", "file_id"),
 }
-"""The sources that an answer can cite, by API, as fields of a `Citation`."""
+"""The supported sources, as fields of a `Citation`, by API."""
 
 
 LOGPROBS_OPTIONS = {
@@ -73,7 +73,7 @@ USAGE_DETAILS = {
         *("cache_read_input_tokens", "cache_creation_input_tokens"),
     ),
 }
-"""The names in the details of the usage, by API; an API that is not here sends all."""
+"""The supported names of usage details, by API; an API that is not listed sends any name."""
 
 
 ITEM_TOOLS: dict[str, dict[str, str]] = {
@@ -94,19 +94,19 @@ ITEM_TOOLS: dict[str, dict[str, str]] = {
     "ImageGeneration": {"Responses": "image_generation", "Gemini": "", "Vertex AI": ""},
     "Audio": {"Chat Completions": "", "Gemini": "", "Vertex AI": ""},
 }
-"""The starts of the types of the tools that make an item, by API; empty where none is needed."""
+"""The prefix of the tool type that an item requires, by API; empty if it requires no tool."""
 
 
 class CalledAPI(NamedTuple):
-    """The facts of a request on which it depends what can be answered."""
+    """The properties of a request that determine which details its response may have."""
 
     api: str
-    """The API, as `HTTPRequest.api` has it."""
+    """The API, as in `HTTPRequest.api`."""
     provider: str | None
     host: str
     body: JSONObject
     data_tool: str | None
-    """The tool whose arguments the data of the reply are, so that there is no text."""
+    """The tool that gets the reply's data as arguments, so that the response has no text."""
 
     @property
     def name(self) -> str:
@@ -130,7 +130,7 @@ class CalledAPI(NamedTuple):
 
 
 def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
-    """Return a phrase for a detail of a reply that the called API cannot say, or None.
+    """Return a phrase for the first unsupported detail of a reply, or None.
 
     Args:
         reply: the reply.
@@ -148,12 +148,13 @@ def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
 
 
 def _find_attachments(reply: Reply) -> str | None:
-    # The recorded ones are the body of a response.
+    # Recorded attachments are the body of a response.
     if not reply.attachments or reply.over_http() is not None:
         return None
     return (
-        "has attachments, which only a call through `llm` can return. Over HTTP give "
-        "Reply(parts=[ImageGeneration(data)]), an Audio, or the provider's own JSON as a body."
+        "has attachments, which only a call through `llm` can return. Over HTTP, use "
+        "Reply(parts=[ImageGeneration(data)]), Reply(parts=[Audio(data)]) or the provider's own "
+        "JSON as body."
     )
 
 
@@ -162,11 +163,14 @@ def _find_unknown_usage(reply: Reply, called: CalledAPI) -> str | None:
     details = reply.usage_details()
     if known is None or reply.is_recorded or not isinstance(details, dict):
         return None
-    # Names of other APIs are allowed beside those of this one, as in a reply for any model.
+    # Names of other APIs are allowed beside names of this one, as a reply may serve any model.
     if not details or details.keys() & {*known}:
         return None
     names = join_names([*details])
-    return f"has usage details {names}, but {called.name} sends {join_names(known)}."
+    return (
+        f"has usage details {names}, which {called.name} does not send. Use at least one of these "
+        f"names: {join_names(known)}."
+    )
 
 
 def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
@@ -176,8 +180,9 @@ def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
     tiers = SERVICE_TIERS.get(called.name, ())
     if tier in tiers or (called.name in OPENAI_APIS and not called.is_openai):
         return None
-    known = " or ".join(map(repr, tiers)) or "none"
-    return f"has service_tier={tier!r}, but an answer of {called.name} has {known}."
+    known = " or ".join(map(repr, tiers))
+    supported = f"supports only {known}" if known else "has no service tiers"
+    return f"has service_tier={tier!r}, but {called.name} {supported}."
 
 
 def _find_unknown_source(reply: Reply, called: CalledAPI) -> str | None:
@@ -185,8 +190,8 @@ def _find_unknown_source(reply: Reply, called: CalledAPI) -> str | None:
     for citation in reply.citations:
         if citation.source not in known:
             words = " or ".join(known)
-            can = f"cites sources by {words} only" if known else "has no citations"
-            return f"has a citation with {citation.source}, but {called.name} {can}."
+            supported = f"supports only {words}" if known else "has no citations"
+            return f"has a citation with {citation.source}, but {called.name} {supported}."
         if citation.document_index is not None:
             # Imported late: most answers cite web pages.
             from llm_mock.boundaries.http import cited_documents
@@ -206,21 +211,25 @@ def _find_unasked_logprobs(reply: Reply, called: CalledAPI) -> str | None:
         return None
     option = LOGPROBS_OPTIONS.get(called.name)
     if option is None:
-        return f"has logprobs, but {called.name} has none."
+        return f"has logprobs, but {called.name} does not send any."
     body = called.body
     config = body.get("generationConfig") or {}
     included = "message.output_text.logprobs" in (body.get("include") or ())
     asked = (body.get("logprobs"), config.get("responseLogprobs"), included)
     if any(asked) or (called.name == "Responses" and body.get("top_logprobs") is not None):
         return None
-    return f"has logprobs, but the request to {called.name} does not ask for them by {option}."
+    return (
+        f"has logprobs, but the request to {called.name} does not ask for them. Set {option} in "
+        "the request."
+    )
 
 
 def _find_missing_text(reply: Reply, called: CalledAPI) -> str | None:
     if called.data_tool is None or not (reply.logprobs or reply.citations):
         return None
     return (
-        f"has details of a text, but its data are the arguments of the tool {called.data_tool!r}."
+        "has logprobs or citations, but no text: its data are the arguments of the tool "
+        f"{called.data_tool!r}."
     )
 
 
@@ -231,7 +240,7 @@ def _find_unsupported_item(reply: Reply, called: CalledAPI) -> str | None:
         if tools is None:
             continue
         if called.name not in tools:
-            return f"has a part {name}, which {called.name} cannot say."
+            return f"has a part {name}, which {called.name} does not support."
         problem = _find_missing_offer(part, tools[called.name], called)
         # The tools may also be part of a prompt template.
         if problem is not None and not called.body.get("prompt"):
@@ -240,7 +249,7 @@ def _find_unsupported_item(reply: Reply, called: CalledAPI) -> str | None:
 
 
 def _find_missing_offer(part: object, tool: str, called: CalledAPI) -> str | None:
-    """Return a phrase for what a request would have to say for an item, or None."""
+    """Return a phrase for the setting that a request lacks for an item, or None."""
     name = type(part).__name__
     if name == "Audio":
         return _find_missing_modality(called.body)
@@ -255,14 +264,15 @@ def _find_missing_modality(body: JSONObject) -> str | None:
     config = body.get("generationConfig") or {}
     modalities = body.get("modalities") or config.get("responseModalities") or ()
     has_audio = "audio" in [str(modality).lower() for modality in modalities]
-    return None if has_audio else "does not ask for audio among its modalities"
+    return None if has_audio else "does not list audio in its modalities"
 
 
 def _find_missing_server(server: str, body: JSONObject) -> str | None:
     servers = _list_mcp_servers(body)
     if server in servers:
         return None
-    return f"has no MCP server {server!r}, but {', '.join(servers) or 'none'}"
+    others = f"; it has {', '.join(servers)}" if servers else ""
+    return f"has no MCP server {server!r}{others}"
 
 
 def _list_mcp_servers(body: JSONObject) -> list[str]:
@@ -274,7 +284,7 @@ def _list_mcp_servers(body: JSONObject) -> list[str]:
 
 
 def _list_tool_types(body: JSONObject) -> list[str]:
-    """Return the types of the tools; those of Gemini are the names of their fields."""
+    """Return the types of the tools; for Gemini, these are the names of their fields."""
     tools = body.get("tools") or ()
     types: list[str] = []
     for tool in [tools] if isinstance(tools, dict) else tools:

@@ -217,8 +217,11 @@ def test_chat_of_version_1_is_refused(mock_llm_calls: LLMMock) -> None:
 @pytest.mark.parametrize(
     ("reply", "phrase"),
     [
-        (Reply("a", service_tier="priority"), "an answer of Cohere has none"),
-        (Reply("a", logprobs=[Logprob("a", -1.0)]), "does not ask for them by logprobs=True."),
+        (Reply("a", service_tier="priority"), "Cohere has no service tiers"),
+        (
+            Reply("a", logprobs=[Logprob("a", -1.0)]),
+            "does not ask for them. Set logprobs=True in the request.",
+        ),
     ],
 )
 def test_details_that_are_not_sent_are_refused(
@@ -415,32 +418,32 @@ def test_the_sdk_reads_citations_and_log_probabilities(mock_llm_responses: LLMMo
 @pytest.mark.parametrize(
     ("citation", "fields", "problem"),
     [
-        (Citation("https://a/b"), {}, "with url, but Cohere cites sources by document_index only."),
-        (Citation(document_index=0), {}, "cites the document 0, but the request has 0 documents."),
+        (Citation("https://a/b"), {}, "with url, but Cohere supports only document_index."),
+        (Citation(document_index=0), {}, "cites document 0, but the request has 0 documents;"),
         (
             Citation(document_index=3),
             {"documents": PENGUINS},
-            "cites the document 3, but the request has 3 documents.",
+            "cites document 3, but the request has 3 documents; the first has index 0.",
         ),
         (
             Citation(document_index=2),
             {"documents": PENGUINS},
-            "cites the document 2, which is a text: only the form of documents with `data` is",
+            "cites document 2, which is a string. llm_mock supports citations only of documents",
         ),
         (
             Citation(document_index=1, cited_text="tallest"),
             {"documents": PENGUINS},
-            "cites 'tallest', which is not in the document 1 of the request.",
+            "cites 'tallest', which is not in document 1 of the request.",
         ),
         (
             Citation(document_index=0),
             {"documents": PENGUINS, "citation_options": {"mode": "OFF"}},
-            'but the request turns citations off: "citation_options": {"mode": "OFF"}.',
+            'but the request turns citations off with "citation_options": {"mode": "OFF"}.',
         ),
         (
             Citation(document_index=0),
             {"documents": PENGUINS, "citation_options": {"mode": "DISABLED"}},
-            'but the request turns citations off: "citation_options": {"mode": "DISABLED"}.',
+            'but the request turns citations off with "citation_options": {"mode": "DISABLED"}.',
         ),
     ],
 )
@@ -645,5 +648,5 @@ def test_a_project_that_forbids_calls_forbids_each_of_them(
     monkeypatch.setattr(http_settings, "mode", "error")
     response = httpx.post(f"https://api.cohere.com{path}", json=body)
     assert response.status_code == 400
-    assert "A call of the model 'm'" in response.json()["message"]
+    assert "A call to the model 'm'" in response.json()["message"]
     mock_llm_calls.problems.clear()

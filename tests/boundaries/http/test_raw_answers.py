@@ -213,11 +213,11 @@ def test_what_nobody_can_read_is_sent_and_recorded(body: Any, mock_llm_responses
 @pytest.mark.parametrize(
     ("reply", "stream", "problem"),
     [
-        (Reply(body=CHAT), True, "has a body, but the request streams: give Reply(events=[…])"),
+        (Reply(body=CHAT), True, "has a body, but the request streams: pass Reply(events=[…])"),
         (
             Reply(events=CHAT_EVENTS),
             False,
-            "has events, but the request does not stream: give Reply(body=…)",
+            "has events, but the request does not stream: pass Reply(body=…)",
         ),
     ],
 )

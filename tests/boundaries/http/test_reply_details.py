@@ -114,10 +114,10 @@ def test_a_service_tier_of_the_provider_is_answered(
         ("Responses", "standard", "'priority' or 'ultrafast'"),
         ("Anthropic", "flex", "'standard' or 'priority' or 'batch'"),
         ("Gemini", "default", "'standard' or 'flex' or 'priority'"),
-        ("Vertex AI", "standard", "none"),
+        ("Vertex AI", "standard", "no service tiers"),
         ("Mistral", "flex", "'standard' or 'priority'"),
-        ("Bedrock", "flex", "none"),
-        ("Interactions", "flex", "none"),
+        ("Bedrock", "flex", "no service tiers"),
+        ("Interactions", "flex", "no service tiers"),
     ],
 )
 def test_a_service_tier_of_another_provider_is_an_error(
@@ -128,7 +128,7 @@ def test_a_service_tier_of_another_provider_is_an_error(
     assert httpx.post(url, json=body).status_code == 400
     problem = read_problem(mock_llm_responses)
     assert problem.startswith("The reply (tests/boundaries/http/test_reply_details.py:")
-    assert f"has service_tier={tier!r}, but an answer of {name} has" in problem
+    assert f"has service_tier={tier!r}, but {name} " in problem
     assert problem.endswith(f"{known}.")
 
 
@@ -276,16 +276,16 @@ DOCUMENT = Citation(document_index=0, cited_text="It is hot.")
 @pytest.mark.parametrize(
     ("name", "citation", "problem"),
     [
-        ("Chat Completions", FILE, "has a citation with file_id, but Chat Completions cites "),
-        ("Chat Completions", DOCUMENT, "with document_index, but Chat Completions cites sources"),
-        ("Responses", DOCUMENT, "Responses cites sources by url or file_id only."),
-        ("Anthropic", FILE, "Anthropic cites sources by url or document_index only."),
-        ("Gemini", DOCUMENT, "Gemini cites sources by url or file_id only."),
-        ("Vertex AI", DOCUMENT, "Vertex AI cites sources by url or file_id only."),
+        ("Chat Completions", FILE, "has a citation with file_id, but Chat Completions supports "),
+        ("Chat Completions", DOCUMENT, "with document_index, but Chat Completions supports only"),
+        ("Responses", DOCUMENT, "Responses supports only url or file_id."),
+        ("Anthropic", FILE, "Anthropic supports only url or document_index."),
+        ("Gemini", DOCUMENT, "Gemini supports only url or file_id."),
+        ("Vertex AI", DOCUMENT, "Vertex AI supports only url or file_id."),
         ("Mistral", PAGE, "has a citation with url, but Mistral has no citations."),
         ("Bedrock", PAGE, "has a citation with url, but Bedrock has no citations."),
         ("Interactions", PAGE, "has a citation with url, but Interactions has no citations."),
-        ("Anthropic", DOCUMENT, "cites the document 0, but the request has 0 documents."),
+        ("Anthropic", DOCUMENT, "cites document 0, but the request has 0 documents;"),
     ],
 )
 def test_a_source_that_the_api_cannot_cite_is_an_error(
@@ -305,11 +305,11 @@ ENABLED = {"enabled": True}
 @pytest.mark.parametrize(
     ("document", "problem"),
     [
-        ({"source": SUN}, "the request does not enable its citations"),
-        ({"source": SUN, "citations": {"enabled": False}}, "does not enable its citations"),
-        ({"source": PDF, "citations": ENABLED}, "the document 0, which is not plain text"),
-        ({"source": SUN, "citations": ENABLED}, "cites 'It is hot.', which is not in the doc"),
-        ({"source": {"type": "text"}, "citations": ENABLED}, "'It is hot.', which is not in the"),
+        ({"source": SUN}, "the request does not enable citations for it"),
+        ({"source": SUN, "citations": {"enabled": False}}, "does not enable citations for it"),
+        ({"source": PDF, "citations": ENABLED}, "document 0, which is not plain text"),
+        ({"source": SUN, "citations": ENABLED}, "cites 'It is hot.', which is not in document 0"),
+        ({"source": {"type": "text"}, "citations": ENABLED}, "which is not in document 0"),
     ],
 )
 def test_a_document_that_cannot_be_cited_so_is_an_error(
@@ -582,14 +582,22 @@ def test_log_probabilities_that_are_asked_for_are_answered(
 @pytest.mark.parametrize(
     ("name", "fields", "problem"),
     [
-        ("Chat Completions", {"logprobs": False}, "does not ask for them by logprobs=True."),
-        ("Chat Completions", {}, "the request to Chat Completions does not ask for them by"),
-        ("Responses", {}, 'include=["message.output_text.logprobs"] or top_logprobs.'),
-        ("Gemini", {}, "the request to Gemini does not ask for them by responseLogprobs."),
-        ("Vertex AI", {}, "the request to Vertex AI does not ask for them by responseLogprobs."),
-        ("Mistral", {}, "the request to Mistral does not ask for them by logprobs=True."),
-        ("Anthropic", {}, "has logprobs, but Anthropic has none."),
-        ("Bedrock", {}, "has logprobs, but Bedrock has none."),
+        (
+            "Chat Completions",
+            {"logprobs": False},
+            "does not ask for them. Set logprobs=True in the request.",
+        ),
+        ("Chat Completions", {}, "the request to Chat Completions does not ask for them."),
+        (
+            "Responses",
+            {},
+            'include=["message.output_text.logprobs"] or top_logprobs in the request.',
+        ),
+        ("Gemini", {}, "does not ask for them. Set responseLogprobs in the request."),
+        ("Vertex AI", {}, "does not ask for them. Set responseLogprobs in the request."),
+        ("Mistral", {}, "does not ask for them. Set logprobs=True in the request."),
+        ("Anthropic", {}, "has logprobs, but Anthropic does not send any."),
+        ("Bedrock", {}, "has logprobs, but Bedrock does not send any."),
     ],
 )
 def test_log_probabilities_that_are_not_asked_for_are_an_error(
@@ -755,8 +763,9 @@ def test_attachments_are_an_error_over_http(name: str, mock_llm_responses: LLMMo
     url, body = REQUESTS[name]
     assert httpx.post(url, json=body).status_code == 400
     assert read_problem(mock_llm_responses).endswith(
-        " has attachments, which only a call through `llm` can return. Over HTTP give "
-        "Reply(parts=[ImageGeneration(data)]), an Audio, or the provider's own JSON as a body."
+        " has attachments, which only a call through `llm` can return. Over HTTP, use "
+        "Reply(parts=[ImageGeneration(data)]), Reply(parts=[Audio(data)]) or the provider's own "
+        "JSON as body."
     )
 
 
@@ -790,7 +799,7 @@ def test_an_item_that_the_api_cannot_say_is_an_error(
     assert httpx.post(url, json=body).status_code == 400
     problem = read_problem(mock_llm_responses)
     assert problem.startswith("The reply (tests/boundaries/http/test_reply_details.py:")
-    assert problem.endswith(f"has a part {item}, which {name} cannot say.")
+    assert problem.endswith(f"has a part {item}, which {name} does not support.")
 
 
 @pytest.mark.parametrize(
@@ -805,19 +814,19 @@ def test_an_item_that_the_api_cannot_say_is_an_error(
         ("CodeInterpreter", "Anthropic", {}, "the request offers no tool code_execution."),
         ("CodeInterpreter", "Gemini", {}, "the request offers no tool codeExecution."),
         ("CodeInterpreter", "Vertex AI", {}, "the request offers no tool codeExecution."),
-        ("McpCall", "Responses", {}, "the request has no MCP server 'wiki', but none."),
-        ("McpCall", "Anthropic", {}, "the request has no MCP server 'wiki', but none."),
+        ("McpCall", "Responses", {}, "the request has no MCP server 'wiki'."),
+        ("McpCall", "Anthropic", {}, "the request has no MCP server 'wiki'."),
         (
             "McpCall",
             "Anthropic",
             {"mcp_servers": [{"type": "url", "url": "https://a", "name": "a"}]},
-            "the request has no MCP server 'wiki', but a.",
+            "the request has no MCP server 'wiki'; it has a.",
         ),
         ("FileSearch", "Responses", {}, "the request offers no tool file_search."),
         ("FileSearch", "Gemini", {}, "the request offers no tool fileSearch."),
         ("ImageGeneration", "Responses", {}, "the request offers no tool image_generation."),
-        ("Audio", "Chat Completions", {}, "does not ask for audio among its modalities."),
-        ("Audio", "Gemini", {}, "does not ask for audio among its modalities."),
+        ("Audio", "Chat Completions", {}, "does not list audio in its modalities."),
+        ("Audio", "Gemini", {}, "does not list audio in its modalities."),
     ],
 )
 def test_an_item_that_the_request_does_not_allow_is_an_error(
@@ -944,7 +953,7 @@ def test_usage_details_have_the_names_of_the_api(
     mock_llm_responses.set("*", Reply("Hi", usage=usage))
     assert httpx.post(url, json=body).status_code == 400
     problem = read_problem(mock_llm_responses)
-    _, listed = problem.split(f"has usage details cached, but {name} sends ")
+    _, listed = problem.split(": ")
     assert known in re.split(r", |\.", listed)
     # Beside a name of the API, those of others are allowed.
     usage["details"][known] = value
