@@ -26,7 +26,7 @@ RewriteFile = Callable[[FileResult, Findings], FileResult]
 _REFUSAL = re.compile(
     # The provider's status, as SDKs and the failures of our own plugin tell it.
     r"Error code: 4\d\d"
-    r"|refuses this call of the model"
+    r"|refuses this call to the model"
     # An argument that the method of a client does not have.
     r"|create\(\) got an unexpected keyword argument"
     # A name of a model from which litellm cannot tell the provider.

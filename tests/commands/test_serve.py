@@ -400,7 +400,7 @@ def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(
         assert create(model="gpt-4o-mini", messages=asked).choices[0].message.content == "Recorded."
         with pytest.raises(
             openai.BadRequestError,
-            match=r"There is no key for api\.openai\.com, so nothing was sent",
+            match=r"There is no API key for api\.openai\.com, so nothing was sent",
         ):
             create(model="gpt-4o-mini", messages=asked)
     assert any("could not be recorded" in line for line in served.ended())

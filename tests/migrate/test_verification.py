@@ -244,7 +244,7 @@ def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
             "Provider NOT provided. Without",
         ),
         (
-            "api.openai.com refuses this call of the model 'a' with status 400: x",
+            "api.openai.com refuses this call to the model 'a' with status 400: x",
             "the real SDK refuses what this test sends: RuntimeError: api.openai.com refuses",
         ),
         (

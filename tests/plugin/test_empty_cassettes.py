@@ -58,8 +58,8 @@ def test_a_call_of_a_foreign_server_fails_a_test_with_a_cassette(
     host = foreign_server.removeprefix("http://").removesuffix("/v1")
     result.stdout.fnmatch_lines(
         [
-            f"The cassette of this test cannot hold POST {foreign_server}/chat/completions, "
-            f"because {host} is left alone. To record and replay its calls, add {host} to ini "
+            f"The cassette of this test cannot record POST {foreign_server}/chat/completions, "
+            f"because {host} is left alone. To record and replay calls to it, add {host} to ini "
             f"llm_mock_hosts; to call it for real in each run, add !{host} there."
         ]
     )

@@ -146,7 +146,7 @@ def test_calls_may_be_refused(project: pytest.Pytester) -> None:
     )
     result = project.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["A call of the model 'gpt-4o' was about to reach api.openai.com*"])
+    result.stdout.fnmatch_lines(["A call to the model 'gpt-4o' was about to reach api.openai.com*"])
 
 
 def test_a_wrong_setting_is_told(project: pytest.Pytester) -> None:
@@ -271,7 +271,7 @@ def test_a_cassette_records_an_sdk_only_with_a_key(project: pytest.Pytester) -> 
     result = project.runpytest("--llm-mock-record=once")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*There is no key for api.openai.com, so nothing was sent: set the environment*"]
+        ["*There is no API key for api.openai.com, so nothing was sent: set the environment*"]
     )
 
 

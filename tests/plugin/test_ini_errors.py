@@ -31,7 +31,7 @@ PROBLEMS = [
     f"5: ini llm_mock_generate {BOOLEAN}",
     "15: 'http://models.test:80/v1' in ini llm_mock_hosts is not a host; did you mean "
     "'models.test:80'? Write hosts such as models.example.com, localhost:11434 or "
-    "!app.example.com, without a scheme, a path and wildcards.",
+    "!app.example.com, without a scheme, a path or wildcards.",
     "6: ini llm_mock_http = 'x' is not supported. Write answer, error or off.",
     "7: Invalid line in ini llm_mock_prices: 'gpt-4o = x'; expected model = input output, such as "
     "my-model = 0.15 0.60: an id or a glob of ids, and US dollars per million tokens of input and "

@@ -42,7 +42,7 @@ def test_a_failing_test_shows_the_refused_request_and_its_line(project: pytest.P
     result.stdout.fnmatch_lines(
         [
             "*- LLM calls -*",
-            "api.openai.com refuses this call of the model 'gpt-4o' with status 400: "
+            "api.openai.com refuses this call to the model 'gpt-4o' with status 400: "
             "Unrecognized request argument supplied: temprature",
             "Requested at app.py:6. Rule 'unknown-parameter' refuses a parameter that does not "
             "exist; ini llm_mock_disabled_rules switches it off. Source: "

@@ -637,7 +637,7 @@ MISUSES = {
     "mock.set('openai/gpt-4o', 'x'); create()": "*not openai/gpt-4o: leave out the prefix, *",
     "mock.set('my-gpt-4o', 'x'); create()": "*the model is gpt-4o, not my-gpt-4o",
     "create(base_url='https://api.openai.com')": (
-        'Requested at *.py:*. The paths of OpenAI begin with /v1: base_url="https://api.openai.com/v1".'
+        'Requested at *.py:*. All OpenAI paths begin with /v1: use base_url="https://api.openai.com/v1".'
     ),
     "mock.set_embedding('m', 'Cat sleep.', [1]); embed('Cats sleep.'); assert False": (
         "The vector of 'Cats sleep.' was computed, because set_embedding('m', …) has no vector for "

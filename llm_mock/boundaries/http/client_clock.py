@@ -1,4 +1,4 @@
-"""The virtual clock of a client, which decides if the client waits as long as a reply takes."""
+"""The virtual clock of a client, which decides whether the client times out during a reply."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class ClientClock:
     elapsed: float = 0.0
     """The seconds since the request."""
     on_timeout: Callable[[float], None] | None = None
-    """Is called with the seconds of the timeout when the client stops waiting."""
+    """Called with the seconds of the timeout when the client times out."""
 
     def advance(self, wait: Wait) -> Iterator[float]:
-        """Let time pass, and yield the seconds that pass in reality.
+        """Advance the clock, and yield the seconds to wait in real time.
 
         Raises:
-            ConnectionFailure: the client waits no longer, or would wait forever.
+            ConnectionFailure: the client times out, or would wait forever.
         """
         read_left = math.inf if self.read is None else self.read - self.silence
         total_left = math.inf if self.total is None else self.total - self.elapsed
         left = min(read_left, total_left)
         if wait.real:
-            # Before the timeout, which comes after its time has passed.
+            # Yield first, as the timeout occurs only after this time.
             yield min(wait, left)
         if wait > left:
             is_total = total_left < read_left
@@ -55,10 +55,10 @@ class ClientClock:
         self.elapsed += wait
 
     def read_body(self, body: Iterable[bytes | Wait]) -> Iterator[bytes | float]:
-        """Yield the bytes of a body, and the seconds that pass in reality between them.
+        """Yield the bytes of a body, and the seconds to wait in real time between them.
 
         Raises:
-            ConnectionFailure: as in `advance`, or the reply is that the connection fails.
+            ConnectionFailure: as in `advance`, or the reply is a failed connection.
         """
         for chunk in body:
             if isinstance(chunk, bytes):
@@ -69,10 +69,10 @@ class ClientClock:
 
 
 def _report_hanging_client() -> ConnectionFailure:
-    """Return the failure for a client without a timeout, and note it for the test to fail with."""
+    """Return the failure for a client without a timeout, and let the test fail with it."""
     message = (
-        "The stream stalled, and the client that reads it has no read timeout: in production it "
-        "hangs here. Give it one: openai.OpenAI(timeout=60), anthropic.Anthropic(timeout=60), "
+        "The stream stalled, and the client has no read timeout, so in production it would wait "
+        "forever. Set a timeout: openai.OpenAI(timeout=60), anthropic.Anthropic(timeout=60), "
         'genai.Client(http_options={"timeout": 60_000}), Mistral(timeout_ms=60_000), '
         "httpx.Client(timeout=60), requests.post(…, timeout=60)."
     )

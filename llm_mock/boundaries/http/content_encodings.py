@@ -1,4 +1,4 @@
-"""Decoding of compressed request bodies, which some coding agents send."""
+"""Decode compressed request bodies, which some coding agents send."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def decode_request(sent: WireRequest, provider: str, mock: Mock) -> WireRequest 
     Args:
         sent: the request, which has a header `Content-Encoding`.
         provider: its provider, as `find_provider_of_host` names it.
-        mock: the mock that notes a refusal.
+        mock: the mock that records a refusal.
     """
     encoding = sent.headers["content-encoding"].strip().lower()
     if encoding in ("", "identity"):
@@ -32,8 +32,8 @@ def decode_request(sent: WireRequest, provider: str, mock: Mock) -> WireRequest 
     errors = get_descriptor(provider).errors
     if encoding not in ENCODINGS:
         message = (
-            f"Unsupported content encoding {shorten(encoding)} of a request to {sent.host}. "
-            "llm_mock decodes gzip and deflate; let the client send its requests uncompressed."
+            f"Unsupported content encoding {shorten(encoding)} in a request to {sent.host}. "
+            "llm_mock decodes gzip and deflate; configure the client to send uncompressed requests."
         )
         mock.note_refusal(message)
         return error_response(errors, WireError(415, message, headers=refusal_headers(message)))
@@ -44,7 +44,7 @@ def decode_request(sent: WireRequest, provider: str, mock: Mock) -> WireRequest 
 
 
 def _decompress(content: bytes, encoding: str) -> bytes:
-    # 32 lets zlib tell gzip from deflate by the header of the data.
+    # With 32, zlib detects gzip or deflate from the header of the data.
     decompressor = zlib.decompressobj(zlib.MAX_WBITS | 32)
     try:
         body = decompressor.decompress(content, MAX_BODY_BYTES + 1)
@@ -54,5 +54,5 @@ def _decompress(content: bytes, encoding: str) -> bytes:
         message = f"The body is too large; it must have at most {MAX_BODY_BYTES:,} bytes."
         raise WireError(413, message)
     if not decompressor.eof:
-        raise WireError(400, f"The body is not complete {encoding}.")
+        raise WireError(400, f"The {encoding} body is incomplete.")
     return body

@@ -1,4 +1,4 @@
-"""Quotas of embedding models, whose batches are no calls."""
+"""Quotas of embedding models, whose batches do not count as calls."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class EmbeddingQuota:
-    """The quota of the model that a batch is for.
+    """The quota for a batch of an embedding model.
 
     Args:
         quotas: the quotas of all models.
         model_id: the id of the model.
-        provider: the provider in whose words a refusal is.
+        provider: the provider in whose format a refusal is.
     """
 
     def __init__(self, quotas: AppliedQuotas, model_id: str, provider: str) -> None:
@@ -34,7 +34,7 @@ class EmbeddingQuota:
             items: the texts.
 
         Raises:
-            Exception: the provider's error, as a limit is exceeded.
+            Exception: a limit is exceeded; this is the provider's error.
         """
         record = self._record
         parts = [{"type": "text", "text": item} for item in items]

@@ -1,6 +1,6 @@
 """Decide which requests and connections the mock intercepts.
 
-Every HTTP transport asks this module first.
+Every HTTP transport calls this module first.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.wire import WireRequest
 
 UNDECIDED = "undecided"
-"""The result of `find_provider` if the body must be read to find out whether a model is called."""
+"""The result of `find_provider` if only the body tells whether a model is called."""
 TELEMETRY = "telemetry"
 """The result of `find_provider` for a framework's usage report."""
 Headers = Iterable[tuple[Any, Any]]
 
 
 def is_answering() -> bool:
-    """Return True if the mock answers in place of every provider."""
+    """Return True if the mock answers instead of the providers."""
     return http_settings.mode == "answer" and is_mocked() and not is_passing_through()
 
 
 def may_call_for_real() -> bool:
-    """Return True if a call of a model may reach its provider, as it is recorded or let through."""
+    """Return True if calls may reach a provider, because they are recorded or pass through."""
     if has_passthrough():
         return True
     mock = current_mock()
@@ -80,24 +80,24 @@ def find_provider(
         port: its port; None for the default one.
         target: its path, with or without a query.
         headers: its headers, in the form of the HTTP library.
-        is_local: True if it is sent to a unix socket.
-        method_and_scheme: such as `POST http`, to report an SDK that calls a server on this
-            machine without a mock; empty if a lower library reports that.
+        is_local: True if the request goes to a unix socket.
+        method_and_scheme: for example `POST http`, to report an SDK that calls an unmocked server
+            on this machine; empty if a lower library reports it.
 
     Returns:
-        The provider, which chooses the dialect, or `UNDECIDED`: then read the body and call
+        The provider, which determines the API format. For `UNDECIDED`, read the body and call
         `identify_provider`.
     """
     if not _is_guarded():
         return None
     provider = find_provider_of_host(host, port, http_settings.hosts)
     if provider is None:
-        # The host of a unix socket is made up, and may be that of a provider.
+        # The host of a unix socket has no meaning, and may equal the host of a provider.
         unlisted_host = "" if is_local else normalize_host(host)
         return _find_provider_at_unlisted_host(
             unlisted_host, port, target, headers, method_and_scheme
         )
-    # A host that the project listed is its own provider, so the dialect is not known from it.
+    # A host that the project listed is its own provider, so it does not determine the API format.
     if http_settings.hosts and provider == normalize_host(host):
         path = target.partition("?")[0]
         return choose_dialect(path, read_client(headers).sdk)
@@ -138,7 +138,7 @@ def _find_provider_in_dry_run(client: Client, host: str, port: int | None, path:
 def _may_be_gateway(host: str, port: int | None) -> bool:
     """Return True for a server on this machine that this run did not start.
 
-    Real models may be behind it, with the real key of the person who makes a dry run.
+    It may call real models with the real key of the user.
     """
     # The owner of a unix socket is not known.
     if not host or "/" in host or "%2f" in host.lower():
@@ -146,13 +146,13 @@ def _may_be_gateway(host: str, port: int | None) -> bool:
     # Imported here, as few runs need it.
     from llm_mock.boundaries.http.local_servers import is_foreign
 
-    # Without a server, too: the result must not depend on whether a gateway is running.
+    # True without a server, too: the result must not depend on whether a gateway is running.
     return is_foreign(port or 80, if_unknown=True) is not False
 
 
 def _find_provider_by_client(client: Client, host: str, port: int | None, path: str) -> str | None:
     provider = find_provider_in_environment(host, port, path)
-    # Gateways of many providers are called with OpenAI's SDK, and the variable says which one.
+    # OpenAI's SDK can call gateways of many providers; the variable names the provider.
     if provider is not None and client.sdk == "openai":
         return provider
     if client.sdk is not None:
@@ -167,7 +167,7 @@ def _find_provider_by_client(client: Client, host: str, port: int | None, path: 
 
 
 class LeftAloneRequest(NamedTuple):
-    """A request to a server that the mock leaves alone."""
+    """A request to a server that the mock does not replace."""
 
     host: str
     port: int | None
@@ -180,7 +180,7 @@ class LeftAloneRequest(NamedTuple):
         return self.port or (443 if self.method_and_scheme.endswith(" https") else 80)
 
     def get_server(self) -> str:
-        """Return the host and the port, as ini `llm_mock_hosts` names them."""
+        """Return the host and the port in the form of ini `llm_mock_hosts`."""
         return f"{self.host}:{self.get_port()}"
 
     def describe(self) -> str:
@@ -199,7 +199,7 @@ class LeftAloneRequest(NamedTuple):
 def _note_local_call(
     host: str, port: int | None, path: str, method_and_scheme: str, client: Client
 ) -> None:
-    """Note a call of a model on this machine, which the mock leaves alone."""
+    """Note a call to a model on this machine, which the mock leaves alone."""
     if not method_and_scheme or not host:
         return
     request = LeftAloneRequest(host, port, path, method_and_scheme)
@@ -216,7 +216,7 @@ def _note_local_call(
 def _note_call_of_sdk(request: LeftAloneRequest) -> None:
     """Note a call of a known SDK to a server on this machine."""
     foreign = request.is_foreign()
-    # Without a server there is no answer that a cassette could hold.
+    # Without a server, there is no response to record.
     if foreign is not None and _has_cassette():
         _note_not_recorded(request, foreign)
     elif foreign is False:
@@ -226,7 +226,7 @@ def _note_call_of_sdk(request: LeftAloneRequest) -> None:
 
 
 def _note_left_alone(request: LeftAloneRequest) -> None:
-    """Note a call for the message of a test that fails, because it may expect the mock."""
+    """Note a call for the failure output of the test, which may expect the mock to answer it."""
     mock = current_mock_if_created()
     if mock is None or _is_own_server(request):
         return
@@ -237,7 +237,7 @@ def _note_left_alone(request: LeftAloneRequest) -> None:
 
 
 def _is_own_server(request: LeftAloneRequest) -> bool:
-    """Return True for a server of the mock in this process, which answers from the same replies."""
+    """Return True for a mock server in this process, which uses the same replies."""
     server = sys.modules.get("llm_mock.boundaries.http.server")
     return server is not None and request.get_port() in server.served_ports
 
@@ -249,7 +249,7 @@ def _note_not_mocked(request: LeftAloneRequest, foreign: bool | None) -> None:
         f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, "
         f"add !{server} there."
     )
-    # Without a server the connection fails by itself, which the test may intend.
+    # Without a server, the connection fails anyway, which the test may intend.
     if foreign is None:
         message = f"not mocked: {url}. No server listens there. {advice}"
         current_mock().note_refusal(message)
@@ -268,9 +268,9 @@ def _note_not_recorded(request: LeftAloneRequest, foreign: bool) -> None:
 
     Args:
         request: the call.
-        foreign: False if this run started the server; then it is no problem.
+        foreign: False if this run started the server, so that the call is not a problem.
     """
-    # The server of the mock itself records and replays.
+    # The mock server records and replays its calls itself.
     if _is_own_server(request):
         return
     server = request.get_server()
@@ -278,8 +278,8 @@ def _note_not_recorded(request: LeftAloneRequest, foreign: bool) -> None:
     mock = current_mock()
     if foreign:
         mock.note_problem(
-            f"The cassette of this test cannot hold {url}, because {server} is left alone. To "
-            f"record and replay its calls, add {server} to ini llm_mock_hosts; to call it for "
+            f"The cassette of this test cannot record {url}, because {server} is left alone. To "
+            f"record and replay calls to it, add {server} to ini llm_mock_hosts; to call it for "
             f"real in each run, add !{server} there."
         )
     mock.cassette.note_left_alone(url, f"Add {server} to ini llm_mock_hosts.")
@@ -288,7 +288,7 @@ def _note_not_recorded(request: LeftAloneRequest, foreign: bool) -> None:
 def _note_taken_out(
     host: str, port: int | None, target: str, method_and_scheme: str, headers: Headers
 ) -> None:
-    """Note a call to a host that the project took out, for a failure and for the cassette."""
+    """Note a call to a host that the project excluded, for the failure output and the cassette."""
     mock = current_mock_if_created()
     if mock is None:
         return
@@ -319,19 +319,19 @@ def refuse_connection(host: str | bytes | None, port: object) -> str | None:
 
     The refusal fails the test.
     """
-    # Checked first: every connection of the process comes by here, also without a mock.
+    # Checked first for speed: every connection of the process gets here, even without a mock.
     if not host or not _is_guarded():
         return None
     name = host.decode("latin-1") if isinstance(host, bytes) else host
     if not isinstance(name, str):
         return None
-    # Sockets take names of services, too.
+    # Sockets accept service names instead of port numbers, too.
     number = port if isinstance(port, int) else None
     return _note_refusal(name) if is_provider_host(name, number) else None
 
 
 def refuse_url(url: str, *, is_socket: bool = False) -> str | None:
-    """Return the message that refuses a URL, whose body is not known; None to leave it alone.
+    """Return the message that refuses a request to a URL; None to leave the request alone.
 
     Args:
         url: the URL of a provider, or of a model API elsewhere.
@@ -368,21 +368,22 @@ def _note_refusal(name: str) -> str:
     """Note that a connection is refused, and return the message."""
     if http_settings.is_offline and is_this_machine(name):
         message = (
-            f"Connection to {name} refused: real models may be behind a server that this dry run "
-            "did not start, and nothing was sent. To leave the server alone, add !HOST:PORT to ini "
+            f"Connection to {name} refused: this dry run did not start the server, which may call "
+            "real models. Nothing was sent. To leave the server alone, add !HOST:PORT to ini "
             "llm_mock_hosts."
         )
     elif http_settings.is_offline:
         message = (
-            f"Connection to {name} refused: a dry run connects to no other machine, and nothing "
-            "was sent. Run without it, or mock this call in the application."
+            f"Connection to {name} refused: a dry run does not connect to other machines. Nothing "
+            "was sent. Run without --dry-run, or mock this call in the application."
         )
     else:
         message = (
-            f"Connection to {name} refused: llm_mock cannot answer on it, and nothing was sent. "
-            "The mock answers requests of httpx, httpx2, requests, urllib3, botocore and aiohttp, "
-            "and Responses and Realtime over WebSockets of websockets 13.1 or later and aiohttp. "
-            "To reach the provider, mark the test with @pytest.mark.llm_live."
+            f"Connection to {name} refused: llm_mock cannot answer on this kind of connection. "
+            "Nothing was sent. The mock answers requests made with httpx, httpx2, requests, "
+            "urllib3, botocore and aiohttp, and Responses and Realtime over WebSockets opened "
+            "with websockets 13.1 or later or with aiohttp. To reach the provider, mark the test "
+            "with @pytest.mark.llm_live."
         )
     current_mock().note_problem(message)
     return message
@@ -393,7 +394,7 @@ def _is_guarded() -> bool:
 
 
 def _is_left_alone(host: str, port: int | None) -> bool:
-    """Return True for this machine and hosts that the project took out, unless they are listed."""
+    """Return True for this machine and for hosts that the project excluded, unless listed."""
     name = normalize_host(host)
     if is_listed(name, port, http_settings.hosts):
         return False
@@ -421,7 +422,7 @@ async def sleep(seconds: float) -> None:
     if trio is not None and trio.lowlevel.in_trio_run():
         await trio.sleep(seconds)
         return
-    # Imported here: applications without asyncio do not pay for it.
+    # Imported here, so that applications without asyncio do not load it.
     import asyncio
 
     await asyncio.sleep(seconds)

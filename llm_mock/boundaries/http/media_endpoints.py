@@ -65,15 +65,15 @@ IMAGE_TOKENS = 1056
 SAMPLE_RATE = 24_000
 """The rate of OpenAI's audio in PCM, in samples of 16 bits per second."""
 SECONDS = 1
-"""The length of all audio."""
-# A frame of MPEG-1 layer III of 128 kbit/s and 44.1 kHz, in which all is silence.
+"""The length of all generated audio, in seconds."""
+# A silent frame of MPEG-1 layer III with 128 kbit/s and 44.1 kHz.
 MP3_FRAME = b"\xff\xfb\x90\x00" + bytes(413)
 SPEECH_TYPES = {"mp3": "audio/mpeg", "wav": "audio/wav", "pcm": "audio/pcm"}
 """The media types of the formats in which the mock has audio."""
 
 
 def answer_moderations(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
-    """Answer `POST …/moderations`: nothing is flagged."""
+    """Answer `POST …/moderations` with results that flag nothing."""
     dialect = _find_dialect(provider)
     if dialect is None:
         return None
@@ -147,7 +147,7 @@ def _build_images(call: EndpointCall, has_content: bool) -> list[JSONObject]:
 
 
 def _describe_image(call: EndpointCall) -> JSONObject:
-    """Return the settings of an image, in which `auto` is resolved."""
+    """Return the settings of an image, with `auto` resolved."""
     defaults = {"background": "opaque", "quality": "medium", "size": "1024x1024"}
     description: JSONObject = {"output_format": "png"}
     for name, default in defaults.items():
@@ -181,7 +181,7 @@ def _stream_image(call: EndpointCall, kind: str) -> WireResponse:
 
 
 def make_png_text() -> str:
-    """Return a PNG image of one grey pixel in base64."""
+    """Return a base64 PNG image of one grey pixel."""
     chunks = (
         (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)),
         (b"IDAT", zlib.compress(b"\x00\x80")),
@@ -246,7 +246,10 @@ def answer_transcription(sent: WireRequest, provider: str, mock: Mock) -> WireRe
     request = _create_audio_request(sent, provider)
     answer = mock.answer(request)
     if not isinstance(answer, Answer):
-        raise LLMMockError("A transcription is not sent to the provider.")
+        raise LLMMockError(
+            "Transcriptions cannot be sent to the provider or recorded; configure a reply for "
+            f"the model {request.model_id!r}."
+        )
     text = collect_reply(ResponseContext(request, answer, mock)).text
     if is_mistral:
         return _build_mistral_transcription(request, answer, text)
@@ -364,13 +367,13 @@ def _build_diarized_transcription(text: str, usage: JSONObject) -> JSONObject:
 
 
 def _find_dialect(provider: str) -> ProviderDescriptor | None:
-    """Return the provider in whose format the paths of OpenAI are answered; None without one."""
+    """Return the provider whose format the mock uses for OpenAI's paths, or None."""
     protocol = find_protocol("POST", "/chat/completions", provider)
     return None if protocol is None else protocol.provider
 
 
 class EndpointCall:
-    """A recorded call of an endpoint, which the mock answers by itself."""
+    """A recorded call to an endpoint that the mock answers by default."""
 
     def __init__(self, mock: Mock, request: HTTPRequest) -> None:
         self.request = request
@@ -394,15 +397,15 @@ class EndpointCall:
         """Return the requested format of a file.
 
         Raises:
-            LLMMockError: the mock has no such file.
+            LLMMockError: the mock has no sample file in this format.
         """
         chosen = str(self.body.get(name) or default)
         if chosen not in known:
             sent = self.request.sent
             path = "" if sent is None else sent.path
             message = (
-                f"llm_mock has no file for {name}={chosen!r}; it has {', '.join(known)}. "
-                f"Configure the bytes with mock.on('POST', {path!r}, …)."
+                f"llm_mock has no sample file for {name}={chosen!r}, only for {', '.join(known)}. "
+                f"Use one of these, or configure the bytes with mock.on('POST', {path!r}, …)."
             )
             self._mock.note_problem(message)
             self._fail(LLMMockError(message))
@@ -430,7 +433,7 @@ def _begin_call(
 
     Raises:
         WireError: a required field is missing.
-        UnexpectedCall: the test is strict, so that each response must be configured.
+        UnexpectedCall: the test is strict, so each response must be configured.
     """
     fields = EndpointRequest(sent).get_fields()
     for name in required:

@@ -1,4 +1,4 @@
-"""Recording of a provider's HTTP response for a cassette, while the client reads it."""
+"""Record a provider's HTTP response for a cassette while the client reads it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SDK_ERRORS = {
         529: "OverloadedError",
     },
 }
-"""The exception of each status, for the SDKs whose exceptions are recorded by name."""
+"""The exception for each status, for the SDKs whose exceptions are recorded by name."""
 
 
 def start_recording(
@@ -69,14 +69,14 @@ def start_recording(
     mock: Mock,
     recording_class: type[WireRecording] | None = None,
 ) -> WireRecording:
-    """Return the recording of a call that is made for real.
+    """Return the recording of a call that is sent to the provider.
 
     Args:
-        call: the call, which takes the answer.
+        call: the call, which stores the answer.
         request: the parsed request.
         sent: the HTTP request.
         mock: the mock that stores the response.
-        recording_class: the class of the recording, by default that of calls of models.
+        recording_class: the class of the recording, by default `WireRecording`.
 
     Raises:
         LLMMockError: the application has no key for the provider.
@@ -84,11 +84,11 @@ def start_recording(
     host = sent.host
     secrets = sent.secrets()
     has_placeholder = any(PLACEHOLDER_KEY in secret for secret in secrets)
-    # A server of the application's own may do without a key.
+    # The application's own server may not need a key.
     if has_placeholder and find_provider_of_host(host, None):
         problem = LLMMockError(
-            f"There is no key for {host}, so nothing was sent: set the environment variable "
-            "in which the SDK looks for it, and record again."
+            f"There is no API key for {host}, so nothing was sent: set the environment variable "
+            "that the SDK reads, and record again."
         )
         call.report_not_made(problem)
         raise problem
@@ -96,19 +96,19 @@ def start_recording(
 
 
 class WireRecording:
-    """A request that is sent to the provider, and its response.
+    """The recording of a request to the provider and of its response.
 
-    An error in the recording never reaches the client, which gets what the provider sent.
+    An error in the recording never reaches the client, which gets the provider's response.
 
     Args:
-        call: the call, which takes the chunks and the metadata of the answer.
+        call: the call, which stores the chunks and the metadata of the answer.
         request: the parsed request.
         sent: the HTTP request.
         mock: the mock that stores the response, if its API does so.
     """
 
     api: str | None = None
-    """The API under which the response is recorded; None for that of the request."""
+    """The API under which the response is recorded; None for the API of the request."""
 
     def __init__(
         self, call: PassthroughCall, request: HTTPRequest, sent: WireRequest, mock: Mock
@@ -128,7 +128,7 @@ class WireRecording:
         """True for a stream of Ollama."""
         self._has_ended = False
         self._data = b""
-        """The decoded body; of a stream, the part after its last event."""
+        """The decoded body, or for a stream the part after the last event."""
         self._received_bytes = 0
         self._events: list[object] = []
         self._body: object = None
@@ -137,13 +137,13 @@ class WireRecording:
         """The reason why the answer cannot be recorded."""
         self._decompressor: zlib._Decompress | None = None
         self.delay = Wait(0)
-        """No time: transports read the delay of each response."""
+        """Always zero: transports read the delay of each response."""
         call.hide(request.key, *sent.secrets())
 
     def get_header_overrides(self) -> dict[str, str]:
-        """Return the headers to send in place of the client's.
+        """Return the headers that replace the client's.
 
-        The client must not accept an encoding that cannot be decoded here, such as Brotli.
+        They must not accept an encoding that cannot be decoded here, such as Brotli.
         """
         header = self._sent.headers.get("accept-encoding", "")
         accepted = [part.strip() for part in header.split(",")]
@@ -157,7 +157,7 @@ class WireRecording:
         return {"accept-encoding": ", ".join(supported) or "identity"}
 
     def refuse(self, problem: Exception) -> None:
-        """Report that the request is not sent."""
+        """Report that the request was not sent."""
         self._call.report_not_made(problem)
 
     @contextmanager
@@ -165,14 +165,14 @@ class WireRecording:
         """Record an error that is raised while the request is sent."""
         try:
             yield
-        # Cancellation too ends the call.
+        # Cancellation ends the call, too.
         except BaseException as error:
             self._call.watch(self._build_metadata)
             self._finish(error)
             raise
 
     def begin(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """Take in the status and the headers of the response."""
+        """Record the status and the headers of the response."""
         self._status = status
         self._headers = {name.lower(): value for name, value in headers}
         content_type = self._headers.get("content-type", "")
@@ -183,14 +183,14 @@ class WireRecording:
         self._is_streamed = status < 400 and is_stream
         encoding = self._headers.get("content-encoding", "identity").strip().lower()
         if encoding in ZLIB_ENCODINGS:
-            # 32 lets zlib tell gzip from deflate by the header of the data.
+            # With 32, zlib detects gzip or deflate from the header of the data.
             self._decompressor = zlib.decompressobj(zlib.MAX_WBITS | 32)
         elif encoding != "identity":
             self._problem = NotRecordable(f"its encoding {encoding!r} is not supported")
         self._call.watch(self._build_metadata)
 
     def take(self, data: bytes) -> None:
-        """Take in a chunk of the body."""
+        """Record a chunk of the body."""
         self._received_bytes += len(data)
         if self._problem is not None:
             return
@@ -205,7 +205,7 @@ class WireRecording:
         """End the recording.
 
         Args:
-            error: the error that broke off the body; None for a complete body.
+            error: the error that interrupted the body; None for a complete body.
         """
         if self._has_ended:
             return
@@ -217,14 +217,14 @@ class WireRecording:
         self._finish(error)
 
     def close(self) -> None:
-        """End the recording of a body that the client reads no further."""
-        # Many clients stop at the final event, and never see the end of the body.
+        """End the recording of a body that the client stops reading."""
+        # Many clients stop at the final event, and never read the end of the body.
         has_all_bytes = self._headers.get("content-length") == str(self._received_bytes)
         is_complete = self._reader.has_ended or has_all_bytes
         self.end(None if is_complete else GeneratorExit())
 
     def record_body(self, body: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the chunks of a body, each of which is taken in."""
+        """Yield the chunks of a body, and record each of them."""
         with self.guard_read():
             for chunk in body:
                 self.take(chunk)
@@ -317,7 +317,7 @@ class WireRecording:
         return self._reader.finish_reason or normal_reason
 
     def _describe_http(self) -> JSONObject | None:
-        """Return how the answer came; None without one."""
+        """Return the HTTP details of the response, or None without a response."""
         if not self._status or self._status >= 400:
             return None
         return {
@@ -337,7 +337,7 @@ class WireRecording:
             raise NotRecordable(str(self._problem) or type(self._problem).__name__)
         tool_calls = []
         for call in self._tool_calls.finish():
-            # As text: a call whose JSON is broken is recorded as it came.
+            # As text, so that a call with broken JSON is recorded unchanged.
             arguments = call.arguments or "{}"
             tool_calls.append(BrokenToolCall(call.name, arguments, call.id or None))
         model = self._reader.model

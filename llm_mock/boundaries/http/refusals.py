@@ -1,4 +1,4 @@
-"""Responses that refuse a request or drop it, without a reply of the mock."""
+"""Refuse or drop requests that get no reply from the mock."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 def refuse_request(
     sent: WireRequest, provider: str, mock: Mock, outdated: str | None
 ) -> WireResponse | None:
-    """Return the response to a request that is refused or dropped unparsed; else None.
+    """Return the response to a request that is refused or dropped before parsing, else None.
 
     Args:
         sent: the request.
         provider: its provider, or `TELEMETRY`.
-        mock: the mock that notes the refusal.
+        mock: the mock that records the refusal.
         outdated: the message for a library that is too old; None for other libraries.
     """
     if provider == TELEMETRY:
@@ -56,17 +56,17 @@ def refuse_model_call(
     mock: Mock,
     configured: str = "",
 ) -> WireResponse:
-    """Refuse a call of a model, and note it for the test to fail with.
+    """Refuse a call to a model, and let the test fail.
 
     Args:
         sent: the request.
         model: the model that it calls.
         errors: the format of the provider's errors.
         mock: the mock that notes it.
-        configured: the end of the sentence that the mock can answer.
+        configured: the end of the sentence that says how the mock can answer.
     """
     message = (
-        f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini "
+        f"A call to the model {model!r} was about to reach {sent.host}{sent.path}. Ini "
         "llm_mock_http = error refuses it; with llm_mock_http = answer the mock answers "
         f"it{configured}. To reach the provider, mark the test with @pytest.mark.llm_live."
     )
@@ -76,7 +76,7 @@ def refuse_model_call(
 
 
 def _refuse_client_version(message: str, provider: str, mock: Mock) -> WireResponse:
-    """Refuse a request of a library that is too old, and note it for the test to fail with."""
+    """Refuse a request of a library that is too old, and let the test fail."""
     mock.note_problem(message)
     wire_error = WireError(400, message, headers=refusal_headers(message))
     return error_response(get_descriptor(provider).errors, wire_error)
@@ -102,21 +102,21 @@ def refuse_call(request: HTTPRequest, host: str, violation: Violation, mock: Moc
     rule = violation.rule
     advice = "" if request.sent is None else advise_on_form(request.sent, error)
     lines = [
-        f"{host} refuses this call of the model {request.model_id!r} with status {error.status}: "
+        f"{host} refuses this call to the model {request.model_id!r} with status {error.status}: "
         f"{error.message.strip()}",
         advice,
         f"{_describe_caller()}Rule {rule.name!r} refuses {rule.refuses}; ini "
         f"llm_mock_disabled_rules switches it off. Source: {rule.source}",
     ]
     message = "\n".join(filter(None, lines))
-    # An SDK's exception keeps the header, by which a failing test finds the message.
+    # The plugin finds the message for a failed test by this header, which SDKs' exceptions keep.
     error.headers[REFUSAL_HEADER] = make_refusal_key(message)
     mock.record_refused(request, error, message)
     return error
 
 
 def note_malformed(sent: WireRequest, error: WireError, mock: Mock, advice: str = "") -> None:
-    """Note a request that is malformed, so that a failing test shows it.
+    """Note a malformed request, so that a failed test shows it.
 
     Args:
         sent: the request.
@@ -135,9 +135,9 @@ def note_malformed(sent: WireRequest, error: WireError, mock: Mock, advice: str 
 
 
 def refuse_path_without_version(sent: WireRequest, mock: Mock) -> WireResponse:
-    """Refuse a request to OpenAI whose path does not begin with the version, as OpenAI does."""
+    """Refuse a request to OpenAI without the version in its path, as OpenAI does."""
     error = WireError(404, f"Invalid URL ({sent.method} {sent.path})")
-    advice = f'The paths of OpenAI begin with /v1: base_url="https://{sent.host}/v1".'
+    advice = f'All OpenAI paths begin with /v1: use base_url="https://{sent.host}/v1".'
     note_malformed(sent, error, mock, advice)
     return error_response(get_descriptor("openai").errors, error)
 
@@ -148,19 +148,19 @@ def refuse_unknown_path(
     mock: Mock,
     served: bool,
 ) -> WireResponse:
-    """Refuse a request to a provider that is none of the supported ones."""
+    """Refuse an unsupported request to a provider."""
     problem = f"{sent.method} {sent.path} of {sent.host} is not supported by llm_mock"
     if served:
         message = (
             f"{problem}. The server supports chat/completions, responses, messages, "
             "generateContent, interactions, converse, embeddings, models, token counts, "
-            "moderations, images and audio. Check the base URL that the program was given, or "
-            f"configure an answer: mock.on({sent.method!r}, {sent.path!r}, …)."
+            "moderations, images and audio. Check the program's base URL, or configure a response "
+            f"with mock.on({sent.method!r}, {sent.path!r}, …)."
         )
     else:
         configured = mock.configurator.replies.list_endpoints()
         message = (
-            f"{problem}; nothing was sent. {_describe_caller()}Configure an answer with "
+            f"{problem}; nothing was sent. {_describe_caller()}Configure a response with "
             f"mock.on({sent.method!r}, {sent.path!r}, …).{configured} To reach the provider, mark "
             f"the test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
             f"!{sent.host} to ini llm_mock_hosts."
@@ -171,6 +171,6 @@ def refuse_unknown_path(
 
 
 def _describe_caller() -> str:
-    """Return a sentence with the caller's line; empty if another thread calls."""
+    """Return a sentence with the caller's line; empty if the caller is in another thread."""
     location = find_project_line()
     return f"Requested at {location}. " if location else ""

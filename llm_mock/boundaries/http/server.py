@@ -1,4 +1,4 @@
-"""A server that answers in place of the providers, for programs outside of this process."""
+"""A server that answers instead of the providers, for programs outside this process."""
 
 from __future__ import annotations
 
@@ -44,32 +44,32 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 BACKLOG = 128
-"""The connections that may wait to be accepted."""
+"""The maximum number of connections that wait to be accepted."""
 NO_WEBSOCKETS = (
-    "The server answers WebSockets with the library websockets 13.1 or later. Install it beside "
-    "llm-mock (pip install 'websockets>=13.1'), or call the API over HTTP."
+    "The server needs the library websockets 13.1 or later to answer WebSockets. Install it in "
+    "the server's environment (pip install 'websockets>=13.1'), or call the API over HTTP."
 )
 LOCAL_NAMES = ("localhost", "host.docker.internal", "host.containers.internal")
-"""Names of this machine; the last two are those inside of containers."""
+"""Names of this machine; the last two are used in containers."""
 
 served_ports: set[int] = set()
 """The ports of the servers that run in this process."""
 
 
 class RoutedRequest(NamedTuple):
-    """A request that a certain mock answers."""
+    """A request, and the mock that answers it."""
 
     head: RequestHead
-    """The head with the path as it would be without the router."""
+    """The head, with the path that a request without a router would have."""
     mock: Callable[[], Mock]
     """Returns the mock that answers."""
 
 
 class RequestRouter(Protocol):
-    """Finds the mocks of some requests, and answers others by itself."""
+    """The interface of a router, which finds the mocks of requests or answers requests itself."""
 
     def concerns(self, head: RequestHead) -> bool:
-        """Return True if `route` is to be called; all other requests go to the server's mock."""
+        """Return True if `route` must be called; the server's mock answers all other requests."""
 
     def route(self, head: RequestHead, body: bytes, peer: str) -> RoutedRequest | WireResponse:
         """Return the request with its mock, or the response.
@@ -87,25 +87,25 @@ class RequestRouter(Protocol):
 class MockServer:
     """A server with the APIs of the large providers, on a thread of its own.
 
-    These are OpenAI, Anthropic, Google, Mistral and Amazon Bedrock. The path of a request tells
-    which API it calls. The server runs from its construction to `close`, or to the end of a `with`
+    These are OpenAI, Anthropic, Google, Mistral and Amazon Bedrock. The path of a request selects
+    the API. The server runs from its construction until `close`, or until the end of a `with`
     statement.
 
     Args:
-        mock: returns the mock that answers a request; None if nothing is mocked at that moment.
-        host: the address to listen at.
-        port: the port; 0 for a free one.
+        mock: returns the mock that answers a request, or None if nothing is mocked at that moment.
+        host: the address to listen on.
+        port: the port; 0 for a free port.
         keep_alive: let clients use a connection for several requests. In a test, an event loop
             that ends would leave such connections open.
-        any_host: answer requests with any header `Host`. Otherwise it must name this machine, so
-            that no page in a browser can call the server by a name that it lets resolve to this
-            machine (DNS rebinding).
-        router: finds the mocks of requests that name a test; None if `mock` answers all.
-        upstreams: the servers to which requests are forwarded in place of the provider's, by the
-            first part of the path.
+        any_host: answer requests with any header `Host`. Otherwise, it must name this machine, so
+            that no web page can call the server through a name that it resolves to this machine
+            (DNS rebinding).
+        router: finds the mocks of requests that name a test; None if `mock` answers all requests.
+        upstreams: the servers to which requests are forwarded instead of the provider's server, by
+            the first segment of the path.
 
     Raises:
-        OSError: the server cannot listen there.
+        OSError: the server cannot listen on this address and port.
     """
 
     def __init__(
@@ -124,17 +124,17 @@ class MockServer:
         self._any_host = any_host
         self._context = ServerContext(self._respond, _refuse_malformed, keep_alive)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # Bound here and not on the thread, so that the caller sees the error and knows the port.
+        # Bound here and not in the thread, so that the caller gets the error and the port.
         self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
         url_host = f"[{host}]" if ":" in host else host
         self._port = self._socket.getsockname()[1]
         served_ports.add(self._port)
         self.url = f"http://{url_host}:{self._port}"
-        """The base URL, without a path: any provider's path can follow."""
-        # Not the loop of the policy: an application may have replaced it by uvloop.
+        """The base URL without a path, to which any provider's path can be added."""
+        # Do not use the event loop policy: an application may have set uvloop.
         self._loop = asyncio.SelectorEventLoop()
         self._ended = self._loop.create_future()
-        # A daemon: a server that nobody closes must not keep the process alive.
+        # A daemon thread, as a server that is never closed must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="llm-mock server", daemon=True)
         self._thread.start()
 
@@ -160,7 +160,7 @@ class MockServer:
 
     @property
     def bedrock_url(self) -> str:
-        """The `endpoint_url` of a client for Amazon Bedrock, and its `base_url` in `anthropic`."""
+        """The `endpoint_url` of clients for Amazon Bedrock, or the `base_url` in `anthropic`."""
         return f"{self.url}/bedrock"
 
     @property
@@ -169,14 +169,15 @@ class MockServer:
         return f"{self.url}/vertex/v1"
 
     def environment(self, **variables: str) -> dict[str, str]:
-        """Return the environment for a program that is to call this server.
+        """Return the environment for a program that calls this server.
 
         Args:
-            variables: further environment variables.
+            variables: additional environment variables.
 
         Returns:
             The environment of this process with base URLs of this server and placeholder keys,
-            for `subprocess.run(…, env=…)`. Keys for more than models stay, such as those of AWS.
+            for `subprocess.run(…, env=…)`. Keys that are not only for models, such as AWS keys, are
+            not replaced.
         """
         return {**self.adapt_environment(os.environ), **variables}
 
@@ -210,7 +211,7 @@ class MockServer:
     ) -> None:
         self.close()
 
-    # On the thread of the server
+    # In the thread of the server
 
     def _run(self) -> None:
         try:
@@ -225,7 +226,7 @@ class MockServer:
         await self._ended
         server.close()
         self._abort_connections()
-        # A loop that closes before its tasks and transports have ended warns of each.
+        # If the loop is closed before its tasks and transports have ended, it warns about each.
         while True:
             other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
             if not other_tasks:
@@ -264,11 +265,11 @@ class MockServer:
         connection: Connection,
     ) -> WireResponse | None:
         sent, provider = resolve_request(head, body, self._upstreams)
-        # Before anything can be reported about the request.
+        # Before any part of the request can be reported.
         _hide_credentials(sent)
         if not self._any_host and not is_local_host(head.host):
             return self._refuse_host(head.host or "", provider)
-        # Programs and people look at this path to see if the server is up.
+        # Programs and people use this path to check whether the server is running.
         if sent.path == "/" and head.method in ("GET", "HEAD"):
             return json_response({"llm-mock": self.url})
         if head.method == "GET" and _wants_websocket(sent):
@@ -276,7 +277,7 @@ class MockServer:
         try:
             mock = get_mock()
             if mock is None:
-                raise WireError(503, "No mock is active: no mocked test runs at this moment.")
+                raise WireError(503, "No mock is active: no mocked test is running.")
             return await _respond_with(mock, sent, provider)
         # The client gets any exception in the format of its provider. A `ConnectionFailure` is
         # raised again, and makes the connection fail.
@@ -306,8 +307,8 @@ def _open_websocket(
     get_mock: Callable[[], Mock | None],
     connection: Connection,
 ) -> WireResponse | None:
-    """Make a WebSocket of a connection; return the response if that cannot be done."""
-    # Imported late: few clients use WebSockets, and the library need not be installed.
+    """Turn a connection into a WebSocket; return the error response if this fails."""
+    # Imported late: few clients use WebSockets, and the library may not be installed.
     try:
         from llm_mock.boundaries.http.websockets.served import ServedSession, open_websocket
     except ImportError:
@@ -339,7 +340,7 @@ async def _respond_with(mock: Mock, sent: WireRequest, provider: str) -> WireRes
 @lru_cache
 def is_local_host(host: str | None) -> bool:
     """Return True if a header `Host` names this machine, or the request has none."""
-    # No page in a browser can send such a request.
+    # A web page cannot send such a request.
     if host is None:
         return True
     try:
@@ -355,7 +356,7 @@ def is_local_host(host: str | None) -> bool:
 
 
 def _hide_credentials(sent: WireRequest) -> None:
-    """Hide the credentials in a request, which must not appear in any output."""
+    """Hide the credentials of a request in all output."""
     credentials = []
     for value in sent.secrets():
         if PLACEHOLDER_KEY in value:
@@ -365,7 +366,7 @@ def _hide_credentials(sent: WireRequest) -> None:
         credentials.append(value.rpartition(" ")[2])
         for cookie in value.split(";"):
             credentials.append(cookie.partition("=")[2])
-    # Most requests have none, and save the call.
+    # Most requests have no credentials, for which the call is avoided.
     if credentials:
         hide_carried(*credentials)
 

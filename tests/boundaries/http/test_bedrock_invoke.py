@@ -236,7 +236,7 @@ def test_the_company_follows_from_the_model(
     with pytest.raises(botocore.exceptions.ClientError) as raised:
         invoke(model, body)
     known = "anthropic_version: Field required"
-    unknown = f"The bodies of the model '{model}' are not supported by llm_mock"
+    unknown = f"InvokeModel is not supported by llm_mock for the model '{model}'"
     assert (known if is_known else unknown) in str(raised.value)
 
 

@@ -113,7 +113,7 @@ def test_a_refusal_in_a_thread_of_a_library_names_no_line(mock_llm_calls: LLMMoc
         assert pool.submit(httpx.put, CHAT).result().status_code == 404
     (refusal,) = mock_llm_calls.refusals
     assert (
-        "; nothing was sent. Configure an answer with mock.on('PUT', '/v1/chat/completions', …). "
+        "; nothing was sent. Configure a response with mock.on('PUT', '/v1/chat/completions', …). "
         "To reach the provider, mark the test"
     ) in refusal
 

@@ -20,7 +20,7 @@ from llm_mock.boundaries.http.transports import connection_guard
 from llm_mock.core.context import pass_through
 
 GATEWAY = "llm-gateway.corp.test"
-REFUSED = "refused: llm_mock cannot answer on it, and nothing was sent"
+REFUSED = "refused: llm_mock cannot answer on this kind of connection. Nothing was sent"
 BODY = '{"model": "m", "messages": []}'
 
 
@@ -264,8 +264,8 @@ def test_a_connection_is_refused_by_its_host(
     assert take_problems(mock) == ([message] if expected else [])
     if is_offline and message:
         assert message == (
-            "Connection to app.test refused: a dry run connects to no other machine, and nothing "
-            "was sent. Run without it, or mock this call in the application."
+            "Connection to app.test refused: a dry run does not connect to other machines. Nothing "
+            "was sent. Run without --dry-run, or mock this call in the application."
         )
 
 

@@ -84,7 +84,7 @@ def test_what_no_reply_is_there_for_is_asked_of_the_provider_once(
 @pytest.mark.parametrize(
     ("key", "told"),
     [
-        (PLACEHOLDER_KEY, "There is no key for api.openai.com"),
+        (PLACEHOLDER_KEY, "There is no API key for api.openai.com"),
         (KEY, "Cannot reach api.openai.com: "),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_request_to_a_provider_is_refused_if_a_name_is_missing(
     version = importlib.metadata.version("httpcore")
     message = (
         f"httpcore {version} changed {name}, which llm_mock needs; calls by httpcore are refused, "
-        f"and nothing is sent. Please report this, and use httpcore<{version} until then."
+        f"and nothing is sent. Install httpcore<{version}, and please report this."
     )
     with pytest.raises(LibraryChanged) as raised:
         send(library, make_request())

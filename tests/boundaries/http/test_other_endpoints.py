@@ -501,7 +501,9 @@ def test_a_file_that_the_mock_does_not_have_fails_the_test(pytester: pytest.Pyte
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*llm_mock has no file for response_format='opus'*mock.on(*"])
+    result.stdout.fnmatch_lines(
+        ["*llm_mock has no sample file for response_format='opus'*mock.on(*"]
+    )
 
 
 def test_a_transcription_is_the_reply_of_the_model(
@@ -581,7 +583,7 @@ def test_endpoints_are_refused_where_requests_are(pytester: pytest.Pytester) -> 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*A call of the model 'guard' was about to reach*; with llm_mock_http = answer the "
+            "*A call to the model 'guard' was about to reach*; with llm_mock_http = answer the "
             "mock answers it with the response of mock.on('POST', '/v1/moderations', …). To reach*"
         ]
     )

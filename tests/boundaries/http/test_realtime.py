@@ -235,7 +235,7 @@ def test_audio_is_refused_in_the_form_of_the_api(
     error = events[2]["error"]
     assert error["type"] == "invalid_request_error"
     assert error["event_id"] == "mine"
-    assert "llm_mock supports Realtime sessions with text" in error["message"]
+    assert "llm_mock supports only text in Realtime sessions" in error["message"]
     assert len(mock_llm_responses.refusals) == 1
     # The session stays usable.
     assert get_text(events[-1]) == "Hi!"

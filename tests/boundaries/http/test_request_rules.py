@@ -401,8 +401,8 @@ def test_an_unsupported_encoding_is_a_refusal_that_the_test_hears_of() -> None:
     sent = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", headers, b"(")
     response: Any = dispatch_request(sent, "openai", mock, ClientClock(None))
     message = (
-        "Unsupported content encoding 'zstd' of a request to api.openai.com. llm_mock decodes gzip "
-        "and deflate; let the client send its requests uncompressed."
+        "Unsupported content encoding 'zstd' in a request to api.openai.com. llm_mock decodes gzip "
+        "and deflate; configure the client to send uncompressed requests."
     )
     assert json.loads(response.body)["error"]["message"] == message
     assert mock.refusals == [message]
@@ -432,5 +432,5 @@ def test_embeddings_that_are_forbidden_are_refused_whatever_their_body(
     sent = WireRequest("POST", "api.openai.com", "/v1/embeddings", "", {}, body)
     response: Any = dispatch_request(sent, "openai", mock, ClientClock(None))
     [problem] = mock.problems
-    assert problem.startswith(f"A call of the model '{model}' was about to reach api.openai.com")
+    assert problem.startswith(f"A call to the model '{model}' was about to reach api.openai.com")
     assert json.loads(response.body)["error"]["message"] == problem

@@ -162,8 +162,8 @@ def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: LLMMock
     assert body["error"]["message"] == (
         "POST /v1/v1/batches of api.openai.com is not supported by llm_mock. The server "
         "supports chat/completions, responses, messages, generateContent, interactions, converse, "
-        "embeddings, models, token counts, moderations, images and audio. Check the base URL that "
-        "the program was given, or configure an answer: mock.on('POST', '/v1/v1/batches', …)."
+        "embeddings, models, token counts, moderations, images and audio. Check the program's "
+        "base URL, or configure a response with mock.on('POST', '/v1/v1/batches', …)."
     )
     assert mock.refusals == [body["error"]["message"]]
 

@@ -123,7 +123,7 @@ def test_a_stream_that_stalls_without_a_timeout_is_a_problem_of_the_test(
     assert isinstance(error.value, (raised, aiohttp.SocketTimeoutError))
     [problem] = mock_llm_responses.problems
     assert problem.startswith(
-        "The stream stalled, and the client that reads it has no read timeout: in production it "
+        "The stream stalled, and the client has no read timeout, so in production it would wait "
     )
     mock_llm_responses.problems.clear()
 

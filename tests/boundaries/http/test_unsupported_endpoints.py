@@ -22,7 +22,7 @@ MODEL = "meta-llama/Llama-3.3-70B-Instruct"
 def explain(method: str, host: str, path: str) -> tuple[str, str]:
     """Return the parts of each message: the problem, and what to do."""
     problem = f"{method} {path} of {host} is not supported by llm_mock; nothing was sent."
-    return problem, f"Configure an answer with mock.on('{method}', '{path}', …)."
+    return problem, f"Configure a response with mock.on('{method}', '{path}', …)."
 
 
 ENDPOINTS = {

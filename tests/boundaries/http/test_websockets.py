@@ -844,7 +844,7 @@ def test_aiohttp_needs_the_other_library_for_the_framing(
     mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "llm_mock.boundaries.http.websockets.session", None)
-    with pytest.raises(aiohttp.ClientConnectorError, match="needs websockets"):
+    with pytest.raises(aiohttp.ClientConnectorError, match="needs the library websockets"):
         by_aiohttp(HELLO)
     assert len(mock_llm_calls.problems) == 1
     mock_llm_calls.problems.clear()

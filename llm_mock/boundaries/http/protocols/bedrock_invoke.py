@@ -1,4 +1,4 @@
-"""InvokeModel of Amazon Bedrock, whose bodies are those of the model's company.
+"""InvokeModel of Amazon Bedrock, whose bodies have the format of the model's company.
 
 See https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html.
 """
@@ -70,7 +70,7 @@ class InvokeRequest(BedrockRequest):
 
 
 class BodyFormat(Protocol):
-    """The bodies of the models of a company."""
+    """The body format of a company's models."""
 
     def parse_body(self, body: JSONObject, operation: Operation, sent: WireRequest) -> HTTPRequest:
         """Return the call for a body.
@@ -87,11 +87,11 @@ class BodyFormat(Protocol):
 
 
 class AnthropicBodies:
-    """The bodies of Claude, which are those of Anthropic's Messages without the model."""
+    """The bodies of Claude: Anthropic's Messages without the model."""
 
     def parse_body(self, body: JSONObject, operation: Operation, sent: WireRequest) -> HTTPRequest:
         """Return the call for a body."""
-        # Bedrock passes on what the model's own validation says.
+        # Bedrock passes on the errors of the model's own validation.
         errors = ANTHROPIC.errors
         validate_body(body, MESSAGES, errors, "anthropic_version", "max_tokens", "messages")
         fields = {name: body[name] for name in body if name != "anthropic_version"}
@@ -122,7 +122,7 @@ class AnthropicBodies:
 
 
 class NovaBodies:
-    """The bodies of Amazon Nova, which are those of Converse with another usage."""
+    """The bodies of Amazon Nova: those of Converse with another usage."""
 
     def parse_body(self, body: JSONObject, operation: Operation, sent: WireRequest) -> HTTPRequest:
         """Return the call for a body."""
@@ -154,7 +154,7 @@ class NovaBodies:
 
 
 class LlamaBodies:
-    """The bodies of Meta's Llama: a prompt and the text that follows it."""
+    """The bodies of Meta's Llama: a prompt and its completion."""
 
     def parse_body(self, body: JSONObject, operation: Operation, sent: WireRequest) -> HTTPRequest:
         """Return the call for a body."""
@@ -179,7 +179,7 @@ class LlamaBodies:
                 continue
             count += 1
             yield _build_generation(text, prompt_tokens, count)
-            # Only the first chunk has it.
+            # Only the first chunk has this count.
             prompt_tokens = None
         reason = _get_stop_reason(context.get_finish_reason())
         last = _build_generation("", prompt_tokens, context.output_tokens)
@@ -187,7 +187,7 @@ class LlamaBodies:
 
 
 class MistralBodies:
-    """The bodies of Mistral's models: a prompt and the text that follows it."""
+    """The bodies of Mistral's models: a prompt and its completion."""
 
     def parse_body(self, body: JSONObject, operation: Operation, sent: WireRequest) -> HTTPRequest:
         """Return the call for a body."""
@@ -215,16 +215,16 @@ FORMATS: dict[str, BodyFormat] = {
     "meta": LlamaBodies(),
     "mistral": MistralBodies(),
 }
-"""The formats by the beginning of a model's id, after that of its region."""
+"""The formats, by the prefix of the model id after the region."""
 REGIONS = re.compile(r"^(us|us-gov|eu|apac|jp|au|global|ca|sa|me|af)\.")
-"""The beginning of the id of an inference profile for several regions."""
+"""Matches the region prefix in the id of a cross-region inference profile."""
 
 
 def find_format(model: str, body: JSONObject) -> BodyFormat | None:
-    """Return the format of a model; that of an application's profile follows from the body.
+    """Return the format of a model; for an application's profile, infer it from the body.
 
     Args:
-        model: the id of the model, or an ARN, whose last part is an id.
+        model: the id of the model, or an ARN that ends with an id.
         body: the body of the request.
     """
     name = REGIONS.sub("", model.rpartition("/")[2])
@@ -250,9 +250,9 @@ class BedrockInvoke:
         body_format = find_format(operation.model, body)
         if body_format is None:
             message = (
-                f"The bodies of the model {operation.model!r} are not supported by llm_mock; "
-                "those of Anthropic, Amazon Nova, Meta and Mistral are. Use Converse, or configure "
-                f"an answer: mock.on('POST', {sent.path!r}, …)."
+                f"InvokeModel is not supported by llm_mock for the model {operation.model!r}, only "
+                "for models of Anthropic, Amazon Nova, Meta and Mistral. Use Converse, or "
+                f"configure a response with mock.on('POST', {sent.path!r}, …)."
             )
             raise WireError(400, message)
         return body_format.parse_body(body, operation, sent)
@@ -280,10 +280,10 @@ PROTOCOL = BedrockInvoke()
 
 
 def parse_counted_request(sent: WireRequest, mock: Mock) -> HTTPRequest:
-    """Return the call whose tokens `POST /model/ID/count-tokens` asks for.
+    """Return the call whose tokens `POST /model/ID/count-tokens` must count.
 
     Raises:
-        WireError: the body has no call, or one that is not valid.
+        WireError: the body has no call, or an invalid one.
     """
     counted = parse_json_body(sent.body).get("input")
     if not isinstance(counted, dict):
@@ -311,7 +311,7 @@ def _get_format(context: ResponseContext) -> BodyFormat:
 
 
 def _shorten_model(model: str) -> str:
-    """Return the id that Anthropic has for a model, which its messages name."""
+    """Return Anthropic's own id of a model, which its error messages contain."""
     name = model.rpartition("anthropic.")[2]
     return MODEL_VERSION.sub("", name)
 
@@ -366,12 +366,12 @@ def _get_text(reply: CompleteReply) -> str:
 
 
 def _get_stop_reason(reason: str) -> str:
-    """Return why a text ends: at its length, or by itself."""
+    """Return the stop reason: `length` or `stop`."""
     return "length" if reason == "length" else "stop"
 
 
 def _read_texts(context: ResponseContext) -> Iterator[str | Wait]:
-    """Yield the texts and the waits of a reply, the only parts of these formats."""
+    """Yield the texts and the waits of a reply, as these formats have no other parts."""
     for chunk in context.read_chunks(stream=True):
         if isinstance(chunk, (str, Wait)):
             yield chunk

@@ -1,6 +1,6 @@
-"""Hosts of model providers, which choose the dialect of a request.
+"""Hosts of model providers, which determine the API format of a request.
 
-A domain covers its host and every subdomain. Model APIs at other hosts are recognised by the
+A domain includes its host and every subdomain. Model APIs at other hosts are recognized by the
 request; see `clients`.
 """
 
@@ -27,16 +27,16 @@ TELEMETRY_DOMAINS = (
     "t.explodinggradients.com",
     "telemetry.crewai.com",
 )
-"""Domains to which frameworks report usage."""
+"""The domains to which frameworks report usage."""
 FETCHED_PATHS = {
     # litellm fetches prices when it is imported.
     "raw.githubusercontent.com": "/BerriAI/litellm/",
     # huggingface_hub fetches names of coding agents, to report which of them runs it.
     "huggingface.co": "/api/agent-harnesses",
 }
-"""The starts of paths that libraries fetch for themselves, and do without."""
+"""The prefixes of paths that libraries fetch for themselves but do not need."""
 VERSION_PATH = re.compile(r"^/?(openai/?)?(v\d\w*/?)?$")
-"""A path of a base URL whose host serves nothing but a model API."""
+"""Matches the path of a base URL whose host serves only a model API."""
 
 
 class BaseURL(NamedTuple):
@@ -58,7 +58,7 @@ class BaseURL(NamedTuple):
         Args:
             host: the host of the request.
             port: its port.
-            path: its path; None for a connection, which is covered if it can be for nothing else.
+            path: its path; None for a connection, which is covered if the host has only this API.
         """
         if host != self.host:
             return False
@@ -75,10 +75,10 @@ def find_provider_of_host(host: str, port: int | None, listed: tuple[str, ...] =
     """Return the provider at a host; None if no provider is known there.
 
     Args:
-        host: the host of a request, in any case, with or without a final dot.
+        host: the host of a request, in upper or lower case, with or without a final dot.
         port: the port, for entries of `listed` that have one.
-        listed: further hosts of model APIs, as in `HTTPSettings.hosts`; the provider of such a
-            host is the host itself. An entry that begins with `!` takes a host out.
+        listed: additional hosts of model APIs, as in `HTTPSettings.hosts`; the provider of such a
+            host is the host itself. An entry with a leading `!` excludes a host.
     """
     host = normalize_host(host)
     if is_listed(host, port, listed, "!"):
@@ -104,13 +104,13 @@ def is_listed(host: str, port: int | None, listed: tuple[str, ...], mark: str = 
         host: the normalized host.
         port: its port.
         listed: the entries of the list.
-        mark: the character before the entries that count.
+        mark: the prefix of the entries to check.
     """
     return mark + host in listed or f"{mark}{host}:{port}" in listed
 
 
 def find_provider_of_path(host: str, path: str) -> str | None:
-    """Return the provider at a path of a shared host; None if the path belongs to no model."""
+    """Return the provider at a path of a shared host; None if it is not a model path."""
     for hosts, paths, provider in get_registry().shared_hosts:
         if hosts.search(host) and paths.search(path):
             return provider
@@ -119,18 +119,15 @@ def find_provider_of_path(host: str, path: str) -> str | None:
 
 @functools.lru_cache
 def is_this_machine(host: str) -> bool:
-    """Return True if a host is this machine.
-
-    That is a loopback name, a loopback address, or the path of a unix socket.
-    """
+    """Return True for this machine: a loopback name or address, or the path of a unix socket."""
     host = normalize_host(host).strip("[]")
     if host in ("", "localhost") or host.endswith(".localhost"):
         return True
-    # A quoted slash, too: httpx has the paths of unix sockets in that form.
+    # A quoted slash, too, as httpx quotes the paths of unix sockets.
     if "/" in host or "%2f" in host:
         return True
     try:
-        # After the percent sign there may be the network interface of an IPv6 address.
+        # The network interface of an IPv6 address may follow a percent sign.
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return False
@@ -139,7 +136,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def is_telemetry(host: str, path: str) -> bool:
-    """Return True if a request reports the use of a library, or fetches a list for that."""
+    """Return True if a request reports the use of a library, or fetches a list for this purpose."""
     if host in FETCHED_PATHS:
         return path.startswith(FETCHED_PATHS[host])
     # Checked first for all domains at once: this runs for every request to an unknown host.
@@ -154,10 +151,10 @@ def normalize_host(host: str) -> str:
 
 
 def parse_hosts(entries: Iterable[str]) -> tuple[str, ...]:
-    """Return the entries of ini `llm_mock_hosts` in the form in which hosts are compared.
+    """Validate the entries of ini `llm_mock_hosts`, and normalize their hosts.
 
     Args:
-        entries: hosts with or without a port, perhaps after an exclamation mark.
+        entries: hosts with or without a port, each optionally prefixed with `!`.
 
     Raises:
         InvalidHostPattern: an entry is something else, such as a URL, and would never match.
@@ -170,7 +167,7 @@ def parse_hosts(entries: Iterable[str]) -> tuple[str, ...]:
             raise InvalidHostPattern(
                 f"{entry!r} in ini llm_mock_hosts is not a host{hint} Write hosts such as "
                 "models.example.com, localhost:11434 or !app.example.com, without a scheme, a path "
-                "and wildcards."
+                "or wildcards."
             )
         hosts.append(normalize_host(entry))
     return tuple(hosts)
@@ -182,15 +179,15 @@ def find_provider_in_environment(host: str, port: int | None, path: str | None) 
     Args:
         host: the host of the request.
         port: its port.
-        path: its path; None for a connection that could be for anything.
+        path: its path; None for a connection whose path is not known.
     """
-    # Variables may change with every test, so they are read again. The names come first: they are
-    # cheap to compare, and mostly none is set.
+    # Variables may change with every test, so they are read each time. The names are compared
+    # first, which is cheap, as usually none is set.
     registry = get_registry()
     names = registry.base_url_names.intersection(os.environ)
     if not names:
         return None
-    # In the order of the table, not of the set: the first variable that covers the request wins.
+    # In the order of the table, as the first variable that covers the request is used.
     ordered = [name for name in registry.base_url_variables if name in names]
     values = tuple((name, os.environ.get(name, "")) for name in ordered)
     for base in parse_base_urls(values):
@@ -201,9 +198,9 @@ def find_provider_in_environment(host: str, port: int | None, path: str | None) 
 
 @functools.lru_cache
 def parse_base_urls(variables: tuple[tuple[str, str], ...]) -> tuple[BaseURL, ...]:
-    """Parse the values of environment variables that are set; invalid URLs are left out.
+    """Parse the values of environment variables that are set, and skip invalid URLs.
 
-    Hosts of this machine are left out too, as they may be the application under test.
+    Hosts on this machine are skipped, too, as they may be the application under test.
     """
     urls = []
     for name, value in variables:

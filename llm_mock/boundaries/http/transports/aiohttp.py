@@ -1,7 +1,7 @@
-"""Interception of aiohttp's connectors, which get a connection that leads to the mock.
+"""Intercept aiohttp's connectors by returning a connection to the mock.
 
-aiohttp makes its responses itself, from the bytes of a connection: responses that are built by
-hand break between its releases.
+aiohttp itself then creates the response from the bytes of the connection. A response object built
+by the mock would break with new versions of aiohttp.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 SOCKET_SCHEMES = {"http": "ws", "https": "wss"}
 """The schemes of WebSockets; aiohttp accepts both kinds."""
 NO_FRAMING = (
-    "The WebSocket cannot be answered, and nothing was sent: llm_mock needs websockets 13.1 or "
-    "later for that. Install it: pip install 'websockets>=13.1'"
+    "llm_mock needs the library websockets 13.1 or later to answer WebSockets; nothing was sent. "
+    "Install it: pip install 'websockets>=13.1'"
 )
 TIMEOUTS = ("timeout", "total timeout")
-"""The kinds of a `ConnectionFailure` that are timeouts of the client."""
+"""The kinds of `ConnectionFailure` that are timeouts of the client."""
 NAMES = {
     "aiohttp": (
         "BaseConnector.connect",
-        # Private: makes the protocol that parses the response of the mock.
+        # Private: creates the protocol that parses the mock's response.
         "BaseConnector()._factory",
         "BaseConnector()._loop",
         "connector.Connection",
         "client_proto.ResponseHandler.data_received",
-        # Private: the reader of a body, which must get a timeout.
+        # Private: the reader of a body, on which a timeout must be set.
         "client_proto.ResponseHandler()._payload",
         "ClientConnectorError",
         "ServerDisconnectedError",
@@ -70,7 +70,7 @@ def _find_provider(
 ) -> str | None:
     """Return the provider that a request is for, as `find_provider` does."""
     url = request.url
-    # Only connectors for unix sockets and named pipes have a path.
+    # Only connectors for unix sockets and named pipes have the attribute `path`.
     is_local = hasattr(connector, "path")
     return find_provider(
         url.raw_host or "",
@@ -140,7 +140,7 @@ def _build_connection(
 def _open_websocket(
     connector: BaseConnector, request: ClientRequest, provider: str
 ) -> ResponseHandler:
-    """Return a protocol that is connected to the mock by a WebSocket."""
+    """Return a protocol that is connected to the mock with a WebSocket."""
     __tracebackhide__ = True
     from llm_mock.boundaries.http.websockets.transport import WebSocketTransport
 
@@ -178,7 +178,7 @@ async def _connect_for_real(
 
 
 async def _read_request(request: ClientRequest) -> WireRequest:
-    """Return a request in the form that all HTTP libraries have in common.
+    """Convert a request to the common form of all HTTP libraries.
 
     A body that can be read only once is replaced by its bytes.
     """
@@ -190,7 +190,7 @@ async def _read_request(request: ClientRequest) -> WireRequest:
     elif hasattr(body, "as_bytes"):
         content = await body.as_bytes()
     else:
-        # Before aiohttp 3.12 a payload can only write itself, which closes a file.
+        # Before aiohttp 3.12, a payload can only write itself, which closes a file.
         writer = _BodyCollector()
         await body.write(writer)
         content = bytes(writer.content)
@@ -211,13 +211,13 @@ async def _read_request(request: ClientRequest) -> WireRequest:
 
 
 class _BodyCollector:
-    """A stream writer that keeps the body that is written to it."""
+    """A stream writer that collects a body."""
 
     def __init__(self) -> None:
         self.content = bytearray()
 
     async def write(self, chunk: bytes) -> None:
-        """Keep a chunk of the body."""
+        """Collect a chunk of the body."""
         self.content += chunk
 
 
@@ -235,7 +235,7 @@ def _build_exception(request: ClientRequest, error: ConnectionFailure) -> Except
 
 
 class _ResponseRecorder:
-    """A recorder of the bytes that arrive on a connection until aiohttp releases it."""
+    """Records the bytes that arrive on a connection until aiohttp releases it."""
 
     def __init__(self, connection: Any, method: str, recording: WireRecording) -> None:
         self._protocol = connection.protocol
@@ -243,7 +243,7 @@ class _ResponseRecorder:
         self._recording = recording
         self._data = bytearray()
         self._receive = self._protocol.data_received
-        # On the instance, so that deleting it brings the method of the class back.
+        # On the instance, so that deleting it restores the method of the class.
         self._protocol.data_received = self._take
         connection.add_callback(self._end)
 
@@ -271,7 +271,7 @@ class _ResponseRecorder:
 
 
 class _ReceivedData:
-    """Received bytes, in place of the socket from which `http.client` reads them."""
+    """Received bytes, which replace the socket from which `http.client` reads."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -284,8 +284,8 @@ class _ReceivedData:
 class _MockTransport(asyncio.Transport):
     """A transport that sends one response after the client has written to it.
 
-    As with a real transport, the protocol learns of the end of the connection in a later turn of
-    the loop: aiohttp closes it from within `data_received`, and would lose what it has not read.
+    As with a real transport, the protocol is notified of the end of the connection in a later turn
+    of the loop: aiohttp closes it within `data_received`, and would lose unread data.
 
     Args:
         protocol: aiohttp's protocol, which receives the response.
@@ -313,7 +313,7 @@ class _MockTransport(asyncio.Transport):
         self._closed = False
 
     def write(self, data: object) -> None:
-        """Send the response on the first call; the request was read before."""
+        """Send the response on the first call; the request has already been read."""
         if self._sending is None and not self._closed:
             self._sending = self._loop.create_task(self._send())
 
@@ -322,7 +322,7 @@ class _MockTransport(asyncio.Transport):
         self.write(b"")
 
     def is_closing(self) -> bool:
-        """Return True if the connection was closed, by one end or the other."""
+        """Return True if either end has closed the connection."""
         return self._closed
 
     def close(self) -> None:
@@ -334,7 +334,7 @@ class _MockTransport(asyncio.Transport):
     abort = close
 
     def pause_reading(self) -> None:
-        """Pause: the application reads more slowly than the response is sent."""
+        """Pause, as the application reads more slowly than the mock sends."""
         self._readable.clear()
 
     def resume_reading(self) -> None:
@@ -342,7 +342,7 @@ class _MockTransport(asyncio.Transport):
         self._readable.set()
 
     def is_reading(self) -> bool:
-        """Return True if the protocol takes further data."""
+        """Return True if the protocol accepts more data."""
         return not self._closed and self._readable.is_set()
 
     def _lose(self, error: Exception | None) -> None:
@@ -364,7 +364,7 @@ class _MockTransport(asyncio.Transport):
             else:
                 self._lose(ConnectionResetError(str(error)))
         except Exception as error:
-            # Without the end of the connection the application would wait forever.
+            # If the connection stayed open, the application would wait forever.
             self._lose(error)
 
     async def _send_response(self, response: WireResponse) -> None:
@@ -389,7 +389,7 @@ class _MockTransport(asyncio.Transport):
             await self._receive(b"0\r\n\r\n")
 
     async def _receive(self, data: bytes) -> None:
-        """Hand data to the protocol as soon as it reads, and let other tasks run."""
+        """Pass data to the protocol as soon as it reads, and let other tasks run."""
         await self._readable.wait()
         if not self._closed:
             self._protocol.data_received(data)
@@ -415,7 +415,7 @@ def _encode_head(response: WireResponse, has_body: bool) -> tuple[bytes, bool]:
     status, headers = response.status, response.headers
     names = {name.lower() for name, _ in headers}
     is_chunked = has_body and "content-length" not in names
-    # A script may have a status that is not standard, and has no phrase.
+    # A script may set a non-standard status, which has no phrase.
     is_standard = status in HTTPStatus._value2member_map_
     phrase = HTTPStatus(status).phrase if is_standard else ""
     lines = [f"HTTP/1.1 {status} {phrase}"]

@@ -1,1 +1,1 @@
-"""APIs of providers over WebSockets; imported with the first intercepted connection."""
+"""Provider APIs over WebSockets; imported with the first intercepted connection."""

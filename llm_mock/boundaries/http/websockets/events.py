@@ -1,4 +1,4 @@
-"""Events of a response over HTTP, in the form in which a WebSocket sends them."""
+"""Convert the events of an HTTP response to WebSocket messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llm_mock.core.events import Wait
 from llm_mock.support.json_types import JSON, JSONObject
 
 FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed", "error")
-"""The last event of a response, one of these."""
+"""The types of events that end a response."""
 BODY_HEADERS = ("content-type", "content-length", "content-encoding", "transfer-encoding")
 """The headers of an error that describe its body."""
 DATA = b"data:"
@@ -22,7 +22,7 @@ DATA = b"data:"
 def read_events(response: WireResponse) -> Iterator[bytes | Wait]:
     """Yield the data of the server-sent events of a response, and the waits between them.
 
-    A stream may cut its events anywhere.
+    A chunk of the stream may end anywhere in an event.
 
     Raises:
         ConnectionFailure: the stream ends before its last event.
@@ -36,7 +36,7 @@ def read_events(response: WireResponse) -> Iterator[bytes | Wait]:
             continue
         *events, rest = (rest + chunk).split(b"\n\n")
         for event in events:
-            # A broken event may have no data; a comment is none.
+            # A broken event may have no data; a comment is not an event.
             data = _get_data(event) or event
             if not data.startswith(b":"):
                 last = data
@@ -52,7 +52,7 @@ def _get_data(event: bytes) -> bytes:
 
 
 def parse_event(data: bytes) -> JSONObject:
-    """Return an event as JSON values; empty for what is no JSON object."""
+    """Return an event as JSON values; empty if it is not a JSON object."""
     try:
         event = from_json(data)
     except ValueError:
@@ -76,7 +76,7 @@ def build_error_event(response: WireResponse) -> JSONObject:
     try:
         details = json.loads(response.body)
     except ValueError:
-        # The page of a gateway.
+        # The HTML page of a gateway.
         details = response.body.decode("utf-8", "replace")
     if isinstance(details, dict):
         details = details.get("error", details)

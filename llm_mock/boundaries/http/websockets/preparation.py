@@ -1,4 +1,4 @@
-"""Requests over a WebSocket that prepare a response without output (`generate: false`)."""
+"""Answer requests over a WebSocket that prepare a response without output (`generate: false`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def prepare_response(sent: WireRequest, provider: str, mock: Mock) -> list[JSONO
     request = parsed.request
     mock.stored_count += 1
     prefix = mock.history.get_id_prefix()
-    # All that the object is made of; there is no answer.
+    # These are all fields of the object, as there is no answer.
     context = cast(
         "ResponseContext",
         SimpleNamespace(

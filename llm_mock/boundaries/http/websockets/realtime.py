@@ -1,8 +1,8 @@
-"""OpenAI's Realtime API over a WebSocket, as far as it is text and tools.
+"""OpenAI's Realtime API over a WebSocket, limited to text and tools.
 
-A `response.create` becomes a request of the Responses API with the items of the conversation, and
-the events of its answer become those of Realtime. Their order and fields are those of
-https://developers.openai.com/api/reference/resources/realtime and of recorded sessions.
+A `response.create` becomes a request to the Responses API with the items of the conversation, and
+the events of the response become Realtime events. Their order and fields come from
+https://developers.openai.com/api/reference/resources/realtime and from recorded sessions.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 SUPPORTED = (
-    "llm_mock supports Realtime sessions with text: send it by conversation.item.create, and ask "
-    'for it by "output_modalities": ["text"] in session.update or response.create.'
+    "llm_mock supports only text in Realtime sessions: send text with conversation.item.create, "
+    'and request it with "output_modalities": ["text"] in session.update or response.create.'
 )
 AUDIO_EVENTS = (
     "input_audio_buffer.append",
@@ -38,11 +38,11 @@ AUDIO_EVENTS = (
     "output_audio_buffer.clear",
     "conversation.item.truncate",
 )
-"""The events of the client that are about audio."""
+"""The client's events for audio."""
 RESPONSE_FIELDS = ("instructions", "tools", "tool_choice", "max_output_tokens", "metadata")
-"""The fields of a session or response that a request of Responses has, too."""
+"""The fields of a session or response that a Responses request also has."""
 ITEM_FIELDS = ("type", "role", "content", "call_id", "name", "arguments", "output")
-"""The fields of an item that an item of Responses has, too."""
+"""The fields of an item that a Responses item also has."""
 MESSAGE = "message"
 FUNCTION_CALL = "function_call"
 TEXT_EVENTS = {
@@ -51,7 +51,7 @@ TEXT_EVENTS = {
     "response.refusal.delta": "delta",
     "response.refusal.done": "refusal",
 }
-"""The events with a text, and the field that has it; there are no refusals in Realtime."""
+"""The events with a text, and the field with the text; Realtime has no refusals."""
 STATUSES = {"response.completed": "completed", "response.incomplete": "incomplete"}
 AUDIO_FORMAT = {"type": "audio/pcm", "rate": 24000}
 
@@ -59,7 +59,7 @@ _session_numbers = itertools.count(1)
 
 
 class RealtimeTurn:
-    """A message of the client that is answered by events without a call of the model."""
+    """A message of the client that is answered with events, without a call to the model."""
 
     sent: WireRequest | None = None
 
@@ -67,7 +67,7 @@ class RealtimeTurn:
         self._events = events
 
     def read_answer(self, response: WireResponse | None) -> Iterator[bytes | Wait]:
-        """Yield the messages that answer."""
+        """Yield the messages of the answer."""
         yield from map(encode_event, self._events)
 
 
@@ -85,7 +85,7 @@ class RealtimeSocket:
         self.request = handshake._replace(path=path, query="")
         self.number = next(_session_numbers)
         query = parse_qs(handshake.query)
-        # Azure's name for it.
+        # Azure's name of the model.
         models = query.get("model") or query.get("deployment") or [""]
         self.session: JSONObject = {
             "type": "realtime",
@@ -120,7 +120,7 @@ class RealtimeSocket:
         }
 
     def greet(self) -> list[bytes]:
-        """Return the messages that the provider sends first."""
+        """Return the first messages of the provider."""
         created = self.make_event("session.created", session=self.session)
         return [encode_event(created)]
 
@@ -132,7 +132,7 @@ class RealtimeSocket:
             return self._build_error_turn({}, malformed.message, "invalid_json")
         kind = str(event.get("type"))
         if kind in AUDIO_EVENTS:
-            return self._refuse(event, f"{kind} is about audio, which is not supported.")
+            return self._refuse(event, f"{kind} is an audio event, which is not supported.")
         handler = self._handlers.get(kind)
         if handler is None:
             text = f"Invalid value: {kind!r}. Supported values are: {sorted(self._handlers)}."
@@ -140,11 +140,11 @@ class RealtimeSocket:
         return handler(event)
 
     def refuse_turn(self, text: str) -> RealtimeTurn:
-        """Return a turn that the mock cannot answer."""
+        """Return the turn for a message that the mock refuses."""
         return self._build_error_turn({}, text)
 
     def make_event(self, kind: str, **fields: object) -> JSONObject:
-        """Return an event with an id of its own."""
+        """Return an event with a new id."""
         number = next(self._event_numbers)
         return {
             "type": kind,
@@ -153,7 +153,7 @@ class RealtimeSocket:
         }
 
     def make_id(self, prefix: str) -> str:
-        """Return an id that no other session has."""
+        """Return an id that is unique among all sessions."""
         number = next(self._id_numbers)
         return f"{prefix}_mock_rt{self.number}_{number}"
 
@@ -197,7 +197,7 @@ class RealtimeSocket:
         return RealtimeTurn(added, done)
 
     def _find_position(self, previous_id: object) -> int | None:
-        """Return the index after an item; None if there is no such item."""
+        """Return the index after an item; None if the item does not exist."""
         if previous_id is None:
             return len(self.items)
         if previous_id == "root":
@@ -206,7 +206,7 @@ class RealtimeSocket:
         return None if index is None else index + 1
 
     def find_item(self, item_id: object) -> int | None:
-        """Return the index of an item of the conversation; None if there is no such item."""
+        """Return the index of an item of the conversation; None if it does not exist."""
         ids = [item["id"] for item in self.items]
         return ids.index(item_id) if item_id in ids else None
 
@@ -246,7 +246,7 @@ class RealtimeSocket:
     # Errors
 
     def _refuse(self, event: JSONObject, problem: str) -> RealtimeTurn:
-        """Refuse what the mock does not support, and note it for the test to fail with."""
+        """Refuse an event that the mock does not support, and let the test fail."""
         text = f"{problem} {SUPPORTED}"
         mock = self._get_mock()
         if mock is not None:
@@ -270,7 +270,7 @@ class RealtimeSocket:
         return RealtimeTurn(error)
 
     def build_error(self, event: JSONObject, details: JSONObject) -> JSONObject:
-        """Return the event for an error, which names the event of the client at fault."""
+        """Return an error event, which contains the id of the client's invalid event."""
         error = {**details, "event_id": event.get("event_id")}
         return self.make_event("error", error=error)
 
@@ -289,13 +289,13 @@ def _has_audio(item: object) -> bool:
 
 
 class ResponseTurn(RealtimeTurn):
-    """A `response.create`, which the model answers.
+    """A `response.create` event, which the model answers.
 
     Args:
         socket: the session.
         event: the event of the client.
-        settings: the settings of this response, which win over those of the session.
-        items: the items that the model sees.
+        settings: the settings of this response, which override those of the session.
+        items: the items that the model gets.
     """
 
     def __init__(
@@ -324,7 +324,7 @@ class ResponseTurn(RealtimeTurn):
             if value and value not in ("inf", "auto"):
                 body[name] = value
         if body.get("tools"):
-            # Realtime has no strict tools, which are the default of Responses.
+            # Realtime has no strict tools, while Responses makes tools strict by default.
             body["tools"] = [_make_lenient(tool) for tool in body["tools"]]
         body["input"] = [self._convert_input(item) for item in items]
         return body
@@ -336,7 +336,7 @@ class ResponseTurn(RealtimeTurn):
         return {name: item[name] for name in ITEM_FIELDS if name in item}
 
     def read_answer(self, response: WireResponse | None) -> Iterator[bytes | Wait]:
-        """Yield the messages that answer, and the waits between them."""
+        """Yield the messages of the answer, and the waits between them."""
         assert response is not None
         if response.status >= 400:
             yield from map(encode_event, self._build_failure(response))
@@ -349,7 +349,7 @@ class ResponseTurn(RealtimeTurn):
             if event:
                 yield from map(encode_event, self._translate(event))
             else:
-                # A broken event stays as it is.
+                # A broken event is sent unchanged.
                 yield data
 
     def _build_failure(self, response: WireResponse) -> list[JSONObject]:
@@ -357,7 +357,7 @@ class ResponseTurn(RealtimeTurn):
         details.pop("headers", None)
         if response.status < 429:
             return [self._socket.build_error(self._event, details)]
-        # The request is valid, so the response begins.
+        # The request is valid, so the response starts.
         self._response_id = self._socket.make_id("resp")
         return [
             self._build_response("response.created", "in_progress"),
@@ -400,7 +400,7 @@ class ResponseTurn(RealtimeTurn):
     # Events of Responses
 
     def _translate(self, event: JSONObject) -> list[JSONObject]:
-        """Return the events of Realtime for one of Responses."""
+        """Convert an event of Responses to events of Realtime."""
         kind = str(event["type"])
         if kind == "response.created":
             self._response_id = event["response"]["id"]
@@ -497,7 +497,7 @@ def _make_lenient(tool: JSONObject) -> JSONObject:
 
 
 def _convert_item(item: JSONObject) -> JSONObject:
-    """Return an item of Responses as one of Realtime."""
+    """Convert an item of Responses to an item of Realtime."""
     if item["type"] == FUNCTION_CALL:
         return {
             "id": item["id"],

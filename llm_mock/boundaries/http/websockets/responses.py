@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 SOCKET_FIELDS = ("type", "stream", "stream_id", "generate")
-"""The fields of an event that a request over HTTP does not have, or has by the transport."""
+"""The fields of an event that a request over HTTP does not contain."""
 STEERING_REFUSED = (
-    "llm_mock does not support response.steer: its responses are complete as soon as they begin. "
-    "Send the input by response.create."
+    "llm_mock does not support response.steer: each response is complete as soon as it begins. "
+    "Send the input with response.create."
 )
 
 
@@ -37,9 +37,9 @@ class ResponsesTurn:
     """A message of the client, and the events that answer it.
 
     Args:
-        sent: the request over HTTP that stands for it; None if `events` are the answer.
+        sent: the equivalent HTTP request; None if `events` are the answer.
         events: the answer.
-        stream_id: the lane, which each event repeats; None without one.
+        stream_id: the id of the stream, which each event repeats, or None.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class ResponsesTurn:
         self._stream_id = stream_id
 
     def read_answer(self, response: WireResponse | None) -> Iterator[bytes | Wait]:
-        """Yield the messages that answer, and the waits between them.
+        """Yield the messages of the answer, and the waits between them.
 
         Args:
-            response: the response to `sent`; None if there is no request.
+            response: the response to `sent`; None without a request.
 
         Raises:
             ConnectionFailure: the connection fails.
@@ -77,7 +77,7 @@ class ResponsesTurn:
         if self._stream_id is None:
             return data
         event = parse_event(data)
-        # A broken event stays as it is.
+        # A broken event is sent unchanged.
         return encode_event(self._add_lane(event)) if event else data
 
 
@@ -85,7 +85,7 @@ class ResponsesSocket:
     """`WebSocket …/responses`: each `response.create` is a request, answered as over HTTP.
 
     Args:
-        provider: the provider, in whose format errors are.
+        provider: the provider, which determines the error format.
         handshake: the request that opened the connection, with an empty body.
         get_mock: returns the mock that notes a refusal; None if nothing is mocked.
     """
@@ -99,7 +99,7 @@ class ResponsesSocket:
         self._handshake = handshake
 
     def greet(self) -> list[bytes]:
-        """Return the messages that the provider sends first: none."""
+        """Return the first messages of the provider, of which there are none."""
         return []
 
     def begin_turn(self, message: bytes) -> ResponsesTurn:
@@ -128,7 +128,7 @@ class ResponsesSocket:
         return ResponsesTurn(sent, stream_id=stream_id)
 
     def refuse_turn(self, text: str) -> ResponsesTurn:
-        """Return a turn that the mock cannot answer."""
+        """Return the turn for a message that the mock refuses."""
         return self._build_error_turn(WireError(400, text, headers=refusal_headers(text)))
 
     def _build_error_turn(self, error: WireError, stream_id: str | None = None) -> ResponsesTurn:
@@ -136,7 +136,7 @@ class ResponsesSocket:
         return ResponsesTurn(events=[event], stream_id=stream_id)
 
     def _refuse_steering(self, event: JSONObject) -> JSONObject:
-        """Return the event that refuses to steer, and note that, so that the test fails."""
+        """Return the event that refuses `response.steer`, and let the test fail."""
         mock = self._get_mock()
         if mock is not None:
             mock.note_refusal(STEERING_REFUSED)
@@ -154,7 +154,7 @@ class ResponsesSocket:
 
 
 def _is_preparation(event: JSONObject) -> bool:
-    """Return True if no output is asked for."""
+    """Return True if the request asks for no output."""
     options = event.get("prompt_cache_options")
     # OpenAI's SDK says that `prewarm` overrides `generate`.
     is_prewarmed = isinstance(options, dict) and options.get("prewarm") is True
@@ -162,7 +162,7 @@ def _is_preparation(event: JSONObject) -> bool:
 
 
 def _find_violation(event: JSONObject) -> WireError | None:
-    """Return the error for an event that no request over HTTP stands for."""
+    """Return the error for an event without an equivalent HTTP request, or None."""
     kind = event.get("type")
     if kind != "response.create":
         text = f"Unsupported event type: {kind!r}; expected 'response.create'."

@@ -1,4 +1,4 @@
-"""The end of a WebSocket at the server, for programs outside of this process."""
+"""The server's end of a WebSocket, for programs outside this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 Respond = Callable[["Mock", "WireRequest", str], Awaitable["WireResponse"]]
-"""Makes the response to a request to a provider, as the server makes that of any request."""
+"""Returns the server's response to a request to a provider."""
 
 
 class ServedSession(WebSocketSession):
@@ -27,7 +27,7 @@ class ServedSession(WebSocketSession):
         provider: the provider.
         sent: the handshake, as the provider would receive it.
         get_mock: returns the mock that answers a message; None if nothing is mocked.
-        respond: makes the response to a message.
+        respond: returns the response to a message.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ServedSession(WebSocketSession):
 
 
 class _Relay(asyncio.Protocol):
-    """Sends what the mock sends to the client."""
+    """A protocol that relays the mock's data to the client."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -71,10 +71,10 @@ class _Relay(asyncio.Protocol):
 def open_websocket(
     session: WebSocketSession, sent: WireRequest, transport: asyncio.Transport
 ) -> WebSocketTransport:
-    """Answer a handshake, and return what takes in all that the client sends after it.
+    """Answer a handshake, and return a function that receives the client's later data.
 
     Args:
-        session: the end of the mock.
+        session: the mock's end of the connection.
         sent: the handshake.
         transport: the connection to the client.
     """

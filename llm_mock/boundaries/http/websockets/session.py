@@ -1,6 +1,6 @@
-"""The provider's end of a WebSocket, which reads and writes no socket itself.
+"""The provider's end of a WebSocket, without I/O.
 
-The framing is that of the library `websockets`, in its form without input and output:
+It uses the framing of the library `websockets` in its sans-I/O form:
 https://websockets.readthedocs.io/en/stable/howto/sansio.html.
 """
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 MESSAGE_FRAMES = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 NOT_MOCKED = (
-    "No mock is active at this moment, and this connection leads to no provider. Open it in the "
-    "test that uses it."
+    "No mock is active, and this connection does not lead to a provider. Open the connection in "
+    "the test that uses it."
 )
 NOT_SENT = (
     "A call over a WebSocket cannot be sent to the provider or recorded, so nothing was sent. "
-    "Call the model over HTTP instead, for example by client.responses.create; to use the real "
+    "Call the model over HTTP instead, for example with client.responses.create; to use the real "
     "WebSocket, mark the test with @pytest.mark.llm_live."
 )
 NO_WAIT = Wait(0)
-# Attached to no other logger: the logs of the application show its own end alone.
+# Without a parent logger, so that the application's logs show only its own end.
 _logger = logging.Logger("llm_mock.websockets", logging.CRITICAL)
 
 
@@ -57,16 +57,16 @@ class Origin(NamedTuple):
 
 
 class SocketClock(ClientClock):
-    """The clock of a client whose patience is not known: each of its `recv` may have a timeout."""
+    """The clock of a client whose timeouts are not known, as each `recv` may have its own."""
 
     def __init__(self) -> None:
-        # Infinite and not None, which would say that the client waits forever.
+        # Infinite and not None, which would mean that the client waits forever.
         super().__init__(read=math.inf)
         self.delay = NO_WAIT
         """The time before the response."""
 
     def advance(self, wait: Wait) -> Iterator[float]:
-        """Keep the wait before the response, which the connection makes after the request."""
+        """Store the wait before the response, as the connection waits after the request."""
         self.delay = wait
         return iter(())
 
@@ -93,13 +93,13 @@ class WebSocketSession:
         self._api: ResponsesSocket | RealtimeSocket | None = None
         self._fragments: list[bytes] = []
         self._is_silent = False
-        """True if nothing is sent any more, although the connection stays open."""
+        """True if the session sends nothing more, although the connection stays open."""
         self._is_dropped = False
 
     # Bytes
 
     def receive(self, data: bytes) -> list[bytes]:
-        """Take in bytes of the client, and return the messages that are complete."""
+        """Receive bytes from the client, and return the complete messages."""
         if self._is_silent or self._is_dropped:
             return []
         self._protocol.receive_data(data)
@@ -115,11 +115,11 @@ class WebSocketSession:
         return messages
 
     def receive_end(self) -> None:
-        """Take in that the client sends nothing more."""
+        """Note that the client sends no more data."""
         self._protocol.receive_eof()
 
     def take_output(self) -> list[bytes]:
-        """Return the bytes to send to the client; empty bytes stand for the end."""
+        """Return the bytes to send to the client; empty bytes mark the end."""
         output = self._protocol.data_to_send()
         return [*output, b""] if self._is_dropped else output
 
@@ -134,7 +134,7 @@ class WebSocketSession:
         path, _, query = handshake.path.partition("?")
         headers = {name.lower(): value for name, value in handshake.headers.raw_items()}
         scheme, host, port = self._origin
-        # A call of a model is a POST, whatever the transport.
+        # A call to a model is recorded as a POST, regardless of the transport.
         sent = WireRequest("POST", host, path, query, headers, b"", scheme, port)
         if path.endswith("/realtime"):
             self._api = RealtimeSocket(sent, self._get_mock)
@@ -146,7 +146,7 @@ class WebSocketSession:
     # Messages
 
     def answer(self, message: bytes) -> Iterator[bytes | Wait]:
-        """Return the messages that answer one of the client, and real waits between them."""
+        """Return the messages that answer a client's message, and real waits between them."""
         turn = self._begin_turn(message)
         if turn.sent is None:
             return self._play(turn, None)
@@ -159,7 +159,7 @@ class WebSocketSession:
         return self._play_response(turn, response, clock)
 
     async def answer_async(self, message: bytes) -> Iterator[bytes | Wait]:
-        """Return the messages that answer one of the client; the asynchronous form of `answer`."""
+        """Return the messages that answer a client's message; the asynchronous form of `answer`."""
         turn = self._begin_turn(message)
         if turn.sent is None:
             return self._play(turn, None)
@@ -178,7 +178,7 @@ class WebSocketSession:
 
     def _require_mock(self) -> Mock:
         mock = self._get_mock()
-        # `_begin_turn` has asked for it before.
+        # `_begin_turn` has already checked that there is a mock.
         assert mock is not None
         return mock
 
@@ -213,7 +213,7 @@ class WebSocketSession:
         response: WireResponse | None,
         delay: Wait = NO_WAIT,
     ) -> Iterator[bytes | Wait]:
-        """Yield the messages of an answer, and the waits that the client sees."""
+        """Yield the messages of an answer, and the real waits of the client."""
         items = itertools.chain((delay,), turn.read_answer(response))
         try:
             for item in items:
@@ -228,7 +228,7 @@ class WebSocketSession:
             self._fail(failure)
 
     def _fail(self, failure: ConnectionFailure) -> None:
-        """Fall silent after a timeout; after any other failure, drop the connection."""
+        """Send nothing more after a timeout; close the connection after any other failure."""
         if failure.kind == "timeout":
             self._is_silent = True
         else:

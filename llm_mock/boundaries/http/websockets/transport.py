@@ -1,4 +1,4 @@
-"""An in-memory transport of asyncio that leads a WebSocket to the mock."""
+"""An in-memory asyncio transport that connects a WebSocket to the mock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WebSocketTransport(asyncio.Transport):
-    """A transport whose other end is the mock.
+    """An in-memory transport whose other end is the mock.
 
     Args:
         protocol: the protocol of the client.
@@ -26,7 +26,7 @@ class WebSocketTransport(asyncio.Transport):
         self._session = session
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
-        # Answers are sent in the order of the messages, although each has a task of its own.
+        # Answers are sent in the order of the messages, although each has its own task.
         self._turn = asyncio.Lock()
         self._received: deque[bytes] = deque()
         """The bytes that the client has not read."""
@@ -36,29 +36,29 @@ class WebSocketTransport(asyncio.Transport):
     # The client's side
 
     def write(self, data: object) -> None:
-        """Take in bytes of the client, and have tasks answer its messages."""
+        """Receive bytes from the client, and answer its messages in tasks."""
         if self._is_closed:
             return
         assert isinstance(data, (bytes, bytearray, memoryview))
         messages = self._session.receive(bytes(data))
         self._flush()
         for message in messages:
-            # A task in the context of the sender: that tells which test's mock answers.
+            # The task runs in the context of the sender, which determines the test's mock.
             task = self._loop.create_task(self._answer(message))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     def can_write_eof(self) -> bool:
-        """Return True: each side closes its direction by itself."""
+        """Return True, as each side can close its own direction."""
         return True
 
     def write_eof(self) -> None:
-        """Take in that the client sends nothing more."""
+        """Note that the client sends no more data."""
         self._session.receive_end()
         self._flush()
 
     def is_closing(self) -> bool:
-        """Return True if the connection was closed, by one end or the other."""
+        """Return True if either end has closed the connection."""
         return self._is_closed
 
     def close(self) -> None:
@@ -68,13 +68,13 @@ class WebSocketTransport(asyncio.Transport):
         self._is_closed = True
         for task in self._tasks:
             task.cancel()
-        # As with a real transport, the protocol learns of it in a later turn of the loop.
+        # As with a real transport, the protocol is notified in a later turn of the loop.
         self._loop.call_soon(self._protocol.connection_lost, None)
 
     abort = close
 
     def pause_reading(self) -> None:
-        """Pause: the client reads more slowly than it is sent to."""
+        """Pause, as the client reads more slowly than the mock sends."""
         self._is_paused = True
 
     def resume_reading(self) -> None:
@@ -83,7 +83,7 @@ class WebSocketTransport(asyncio.Transport):
         self._loop.call_soon(self._deliver)
 
     def is_reading(self) -> bool:
-        """Return True if the protocol takes further data."""
+        """Return True if the protocol accepts more data."""
         return not self._is_closed and not self._is_paused
 
     def get_protocol(self) -> asyncio.BaseProtocol:
@@ -91,10 +91,10 @@ class WebSocketTransport(asyncio.Transport):
         return self._protocol
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Ignore the limits: nothing is buffered."""
+        """Ignore the limits, as nothing is buffered."""
 
     def get_write_buffer_size(self) -> int:
-        """Return 0: nothing is buffered."""
+        """Return 0, as nothing is buffered."""
         return 0
 
     # The other side
@@ -110,7 +110,7 @@ class WebSocketTransport(asyncio.Transport):
             self._flush()
 
     def _flush(self) -> None:
-        """Send what the other end has to say, in a later turn of the loop."""
+        """Send the other end's data in a later turn of the loop."""
         output = self._session.take_output()
         if output:
             self._received.extend(output)
