@@ -1,7 +1,7 @@
 """Rules of Anthropic's Messages API.
 
 See https://docs.anthropic.com/en/api/messages and the types of its SDK, `anthropic.types`. The
-words are those of its error responses, as applications have recorded and reported them.
+messages come from error responses that applications have recorded and reported.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ ALL_RULES = (
 _ID = re.compile("^[a-zA-Z0-9_-]+$")
 _TOOL_NAME = re.compile("^[a-zA-Z0-9_-]{1,128}$")
 _DATED_TYPE = re.compile(r"_\d{8}$")
-"""The end of the types of Anthropic's own tools, of which later ones are not known here."""
+"""Matches the date suffix of Anthropic's own tool types, also of later ones."""
 _NO_SYSTEM_ROLE = re.compile(
     r"^claude-(2|3|instant|(opus|sonnet|haiku)-4(-[0-7])?([-@]\d{8}|-latest|@default)?$)"
 )
@@ -246,7 +246,7 @@ def _make(rule: Rule, message: str) -> Violation:
 
 
 def _make_tag_violation(rule: Rule, place: str, kind: object, expected: Sequence[str]) -> Violation:
-    """Return the violation of a type that is none of the expected ones."""
+    """Return the violation of an unexpected type."""
     tags = ", ".join(f"'{name}'" for name in expected)
     message = (
         f"{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags: "
@@ -287,9 +287,9 @@ def check_messages(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _check_prefill(message: JSONObject, model: str) -> Iterator[Violation]:
-    """Yield the violation of an answer that begins in the request."""
+    """Yield the violation of a prefilled answer."""
     content = message.get("content")
-    # A turn that paused within tools of Anthropic goes on where it ended.
+    # A turn that paused during Anthropic's own tools continues from its end.
     is_paused = isinstance(content, list) and any(
         block.get("type") == "server_tool_use" for block in content
     )
@@ -324,7 +324,7 @@ def _check_role(role: object, index: int, model: str) -> Iterator[Violation]:
 
 
 def _check_empty(content: object, index: int, is_prefill: bool) -> Iterator[Violation]:
-    """Yield the violation of an empty content, which only the start of the answer may have."""
+    """Yield the violation of empty content, which only a prefilled answer may have."""
     if content is None:
         yield _make(EMPTY_CONTENT, f"messages.{index}.content: Field required")
     elif not is_prefill:
@@ -359,14 +359,14 @@ def _check_blocks(blocks: list[JSONObject], index: int) -> Iterator[Violation]:
 
 
 def _check_calls(messages: list[JSONObject]) -> Iterator[Violation]:
-    """Yield the violations of calls and results, which belong to adjacent turns."""
+    """Yield the violations of calls and results, which must be in adjacent turns."""
     calls: list[str] = []
     answered: set[str] = set()
     called_at = 0
     role_before: object = None
     for index, message in enumerate(messages):
         role = message.get("role")
-        # A system message is no turn, and several messages of a role are one.
+        # A system message is not a turn, and consecutive messages of a role are one turn.
         if role == "system":
             continue
         if role == "assistant" and role_before == "user":
@@ -420,13 +420,13 @@ def _get_blocks(message: JSONObject) -> list[JSONObject]:
 def _check_result(
     block: JSONObject, place: str, calls: list[str], answered: set[str]
 ) -> Iterator[Violation]:
-    """Yield the violation of a result, and add its call to those answered.
+    """Yield the violation of a result, and add its call to the answered calls.
 
     Args:
         block: the result.
         place: its place in the body.
         calls: the ids of the calls in the turn before.
-        answered: the ids of the calls that have their result.
+        answered: the ids of the calls with a result.
     """
     call_id = str(block.get("tool_use_id"))
     if call_id not in calls:
@@ -460,7 +460,7 @@ def make_tools_check(types: Sequence[str]) -> Check:
     """Return a check of the tools on offer.
 
     Args:
-        types: the types of tools that the error for another type names.
+        types: the tool types that the error for an unknown type lists.
     """
     check_new_tools = functools.partial(_check_each_tool, types)
 
@@ -518,7 +518,7 @@ def check_tool_choice(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _offers(request: HTTPRequest, name: object) -> bool:
-    # Also Anthropic's own tools, which the call does not list.
+    # Also Anthropic's own tools, which the request does not list.
     return any(tool.get("name") == name for tool in request.body["tools"])
 
 
@@ -560,7 +560,7 @@ def check_thinking(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _interleaves(request: HTTPRequest) -> bool:
-    """Return True if the budget is for thinking between calls, too, and may exceed the limit."""
+    """Return True if the budget includes thinking between calls, and may exceed the limit."""
     headers = {} if request.sent is None else request.sent.headers
     return "interleaved-thinking" in headers.get("anthropic-beta", "")
 
@@ -582,7 +582,7 @@ def check_temperature(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _check_sampling(request: HTTPRequest, field: str) -> Iterator[Violation]:
-    """Yield the violation of a parameter of sampling for a model that has none."""
+    """Yield the violation of a sampling parameter for a model without sampling parameters."""
     # The default is accepted.
     if request.body[field] != 1 and _ADAPTIVE.match(request.model_id):
         yield _make(MODEL_FEATURE, f"`{field}` is deprecated for this model.")
@@ -616,7 +616,7 @@ def _make_sampling(problem: str) -> Violation:
 
 
 def check_effort(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of an effort that the model does not have."""
+    """Return the violation of an effort that the model does not support."""
     effort = request.body["output_config"].get("effort")
     levels = ("high", "low", "max", "medium")
     if effort is None or effort in levels or not _FOUR_EFFORTS.match(request.model_id):
@@ -629,7 +629,7 @@ def check_effort(request: HTTPRequest) -> Iterable[Violation]:
 
 
 def check_max_tokens(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a negative limit; zero only fills the prompt cache."""
+    """Return the violation of a negative limit. Zero is valid: it only fills the prompt cache."""
     if request.body["max_tokens"] >= 0:
         return ()
     return (_make(OUT_OF_RANGE, "max_tokens: Input should be greater than or equal to 0"),)
@@ -695,7 +695,7 @@ RULES = RuleSet(FIELDS, check_unknown, always=(check_required,))
 
 
 def check_vertex_model(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a model in the body, as Vertex AI has it in the path."""
+    """Return the violation of a model in the body, as Vertex AI requires it in the path."""
     return (_make(UNKNOWN_PARAMETER, "model: Extra inputs are not permitted"),)
 
 

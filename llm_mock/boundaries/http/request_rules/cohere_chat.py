@@ -1,7 +1,8 @@
-"""Rules of Cohere's Chat of version 2.
+"""Rules of version 2 of Cohere's Chat API.
 
-The limits are those of its OpenAPI document, https://github.com/cohere-ai/cohere-developer-experience;
-the words are those of https://docs.cohere.com/reference/errors, where it has them.
+The limits come from the OpenAPI document in
+https://github.com/cohere-ai/cohere-developer-experience, and the messages from
+https://docs.cohere.com/reference/errors, if listed there.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def make_range_check(field: str, minimum: float, maximum: float, limits: str) ->
         field: the field.
         minimum: the least number.
         maximum: the greatest number.
-        limits: the range, as the message has it.
+        limits: the range, as written in the message.
     """
 
     def check_range(request: HTTPRequest) -> Iterable[Violation]:

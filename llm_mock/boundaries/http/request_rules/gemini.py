@@ -1,8 +1,8 @@
-"""Rules of Google's Gemini API, and those of them that certainly hold at Vertex AI.
+"""Rules of Google's Gemini API, and the subset that certainly applies to Vertex AI.
 
 See https://ai.google.dev/api/generate-content and the types of its SDK, `google.genai.types`. The
-words are those of its error responses, as applications have recorded and reported them. Paths in
-them are in snake_case.
+messages come from error responses that applications have recorded and reported. Paths in them are
+in snake_case.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ SDK_TYPES = (
 )
 LONGEST_NAME = 128
 MOST_TOKENS = 65_536
-"""The most tokens of an answer of Gemini 2.5."""
+"""The maximum number of output tokens of Gemini 2.5."""
 VERTEX_REFERENCE = "https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini"
 """The address in messages of Vertex AI."""
 
 
 class ForeignFields(NamedTuple):
-    """The fields that an object of the same name has at other providers alone."""
+    """The fields that only other providers have in an object of the same name."""
 
     names: frozenset[str]
     """Their names in camelCase."""
     sdk_type: tuple[str, str]
-    """The type of the SDK for the object, which may know newer fields."""
+    """The SDK's type of the object, which may have newer fields."""
 
 
 class UnknownField(NamedTuple):
@@ -52,7 +52,7 @@ class UnknownField(NamedTuple):
     name: str
     """Its name as the client sent it."""
     place: str | None
-    """The object that has it, as messages name it; None for the body."""
+    """The object with the field, as named in messages; None for the body."""
 
 
 # OpenAI and Anthropic have these fields in a tool or in its function.
@@ -163,7 +163,7 @@ def check_turns(request: HTTPRequest) -> Iterator[Violation]:
         if role not in ROLES:
             yield _make(UNKNOWN_ROLE, "Please use a valid role: user, model.")
         is_model = role == "model"
-        # Several messages of a role are one turn.
+        # Consecutive messages of a role are one turn.
         if is_model and not is_model_before:
             yield from _check_counts(calls, responses)
             calls = responses = 0
@@ -173,7 +173,7 @@ def check_turns(request: HTTPRequest) -> Iterator[Violation]:
                 calls += 1
             elif part.get("functionResponse"):
                 responses += 1
-    # A call at the end has no response yet.
+    # A call in the last turn has no response yet.
     if not is_model_before:
         yield from _check_counts(calls, responses)
 
@@ -184,7 +184,7 @@ def _get_parts(content: JSONObject) -> list[JSONObject]:
 
 
 def _check_counts(calls: int, responses: int) -> Iterator[Violation]:
-    """Yield the violation of a turn of the user.
+    """Yield the violation of a user turn.
 
     Args:
         calls: the number of function calls in the turn before.
@@ -224,7 +224,7 @@ def _list_tools(request: HTTPRequest) -> list[JSONObject]:
 
 
 def _check_new_tools(request: HTTPRequest, tools: list[JSONObject]) -> Iterator[Violation]:
-    # In this order, as the API reads the body before it looks at the functions.
+    # In this order, as the API parses the body before it checks the functions.
     yield from _check_tool_fields(request, tools)
     yield from _check_functions(tools)
 
@@ -264,20 +264,20 @@ def _find_foreign_fields(
 
 
 def _get_sent_text(request: HTTPRequest) -> str:
-    """Return the body as the client sent it, with fields in its own case."""
+    """Return the body as sent, with field names in the client's case."""
     return "" if request.sent is None else request.sent.body.decode("utf-8", "replace")
 
 
 def check_instruction(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a system instruction for a model without one."""
+    """Return the violation of a system instruction for a model that does not support it."""
     if not _NO_INSTRUCTION.match(request.model_id):
         return ()
     return (_make_disabled("Developer instruction", request.model_id),)
 
 
 def _make_disabled(feature: str, model: str) -> Violation:
-    """Return the violation of a feature that a model does not have."""
-    # The API names the models of other families.
+    """Return the violation of a feature that a model does not support."""
+    # The API names the model only for other model families.
     shown = f"models/{model}" if model.startswith("gemma-") else "this model"
     return _make(MODEL_FEATURE, f"{feature} is not enabled for {shown}")
 
@@ -304,7 +304,7 @@ def _check_functions(tools: list[JSONObject]) -> Iterator[Violation]:
 
 
 def _check_schema(schema: JSONObject, path: str) -> Iterator[Violation]:
-    """Yield the violations of arrays without items in a schema of Gemini."""
+    """Yield the violations of arrays without `items` in a Gemini schema."""
     kind = schema.get("type")
     items = schema.get("items")
     has_items = items is not None or "prefixItems" in schema
@@ -393,7 +393,7 @@ def _check_name(
         request: the request.
         name: the field in camelCase.
         parent: the field of the body that has it; None for the body itself.
-        place: the parent as the message names it.
+        place: the parent as named in the message.
     """
     # The installed SDK may know a newer parameter of the configuration.
     if parent is not None and has_sdk_field(_convert_to_snake_case(name), *SDK_TYPES):
@@ -403,7 +403,7 @@ def _check_name(
 
 
 def _make_unknown_violation(fields: Iterable[UnknownField]) -> Violation:
-    """Return the violation of fields that do not exist, all in one error."""
+    """Return one violation for all fields that do not exist."""
     descriptions = []
     violations = []
     for name, place in fields:
@@ -429,7 +429,7 @@ def _make_unknown_violation(fields: Iterable[UnknownField]) -> Violation:
 
 
 def _find_sent_name(request: HTTPRequest, name: str, parent: str | None) -> str:
-    """Return the name of a field as the client sent it, which may be in snake_case."""
+    """Return the name of a field as the client sent it, possibly in snake_case."""
     sent: Any = {} if request.sent is None else from_json(request.sent.body)
     if parent is not None:
         sent = sent.get(parent) or sent.get(_convert_to_snake_case(parent)) or {}
@@ -505,7 +505,7 @@ RULES = RuleSet(
     },
     check_unknown,
 )
-# Its words for fields that are out of range or empty differ, and most of them are not known.
+# Vertex AI's messages for fields that are out of range or empty differ; most are not known.
 VERTEX_RULES = RuleSet(
     {
         **_OTHERS,

@@ -1,4 +1,4 @@
-"""Check JSON schemas as OpenAI checks those of tools and of structured outputs."""
+"""Check the JSON schemas of tools and structured outputs in the same way as OpenAI."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 Path = tuple[str, ...]
 _MAPS = ("properties", "$defs", "definitions")
-"""The fields of a schema that hold schemas by name."""
+"""The fields of a schema that contain named schemas."""
 _LISTS = ("anyOf", "prefixItems")
-"""The fields of a schema that hold lists of schemas."""
+"""The fields of a schema that contain lists of schemas."""
 
 
 def find_strict_problem(schema: dict[str, Any]) -> str | None:
-    """Return OpenAI's words for what a strict schema must not have; None if it is accepted.
+    """Return OpenAI's message for an invalid strict schema; None for a valid one.
 
     Every object in it must list all of its properties as required, and allow no others.
     See https://platform.openai.com/docs/guides/structured-outputs#supported-schemas.
@@ -26,7 +26,7 @@ def find_strict_problem(schema: dict[str, Any]) -> str | None:
 
 
 def find_array_problem(schema: dict[str, Any]) -> str | None:
-    """Return OpenAI's words for an array without a schema of its items; None without one."""
+    """Return OpenAI's message for an array without `items`, or None."""
     for path, part in _walk(schema, ()):
         problem = _find_array_problem(part)
         if problem is not None:
@@ -61,7 +61,7 @@ def _find_array_problem(schema: dict[str, Any]) -> str | None:
 
 
 def _walk(schema: Any, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield a schema and those in it, each with its path."""
+    """Yield a schema and all nested schemas, each with its path."""
     if not isinstance(schema, dict):
         return
     yield path, schema
@@ -79,5 +79,5 @@ def _walk(schema: Any, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _format_path(path: Path) -> str:
-    """Format a path as Python formats a tuple, as OpenAI does."""
+    """Format a path as a Python tuple, as OpenAI does."""
     return repr(path)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.request_rules.rule import Rule, RuleSet
 
 _OPENAI_HOST = re.compile(r"(^|\.)api\.openai\.com$")
-# Not Azure's other hosts, which serve models of other companies by the same API.
+# Without Azure's other hosts, which also serve models of other companies with this API.
 _AZURE_HOST = re.compile(r"\.(openai\.azure\.(com|us)|cognitiveservices\.azure\.com)$")
 _ANTHROPIC_HOST = re.compile(r"(^|\.)api\.anthropic\.com$")
 _GEMINI_HOST = re.compile(r"^generativelanguage\.googleapis\.com$")
@@ -36,14 +36,14 @@ RULE_SETS = (
 )
 """The rules by API and host: the module of this package, and the name in it.
 
-Those of an API that only one provider has are named in its descriptor.
+If only one provider offers an API, its descriptor names the rules.
 """
 
 
 # An application calls few hosts, and each of them often.
 @functools.lru_cache
 def find_rules(api: str, host: str) -> RuleSet | None:
-    """Return the rules for requests to a host; None if none certainly hold there.
+    """Return the rules for requests to a host; None if no rules certainly apply there.
 
     Args:
         api: the API, as `HTTPRequest.api` names it.
@@ -76,7 +76,7 @@ def check_rule_names(names: Iterable[str]) -> frozenset[str]:
     """Return the names of rules that a project switches off.
 
     Raises:
-        LLMMockError: there is no rule of that name.
+        LLMMockError: a rule does not exist.
     """
     checked = frozenset(names)
     if checked:
@@ -87,5 +87,5 @@ def check_rule_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def _load(module: str) -> Any:
-    """Import a module of this package, which is needed for the first request to its API."""
+    """Import a module of this package, when its API gets the first request."""
     return importlib.import_module(f"{__package__}.{module}")

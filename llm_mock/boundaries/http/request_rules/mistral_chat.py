@@ -1,8 +1,8 @@
 """Rules of Mistral's chat completions.
 
 See https://docs.mistral.ai/api and the types of its SDK, `mistralai.client.models`. The order of
-messages is that of https://github.com/mistralai/mistral-common, by which Mistral checks it. The
-words are those of its error responses, as applications have recorded and reported them.
+messages follows https://github.com/mistralai/mistral-common, which Mistral uses to validate it. The
+messages come from error responses that applications have recorded and reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MESSAGE_FIELDS = {
 UNEXPECTED_ROLES = frozenset(
     {("user", "tool"), ("system", "tool"), ("assistant", "system"), ("tool", "system")}
 )
-"""The roles that do not follow each other."""
+"""The roles that must not follow each other."""
 
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", REFERENCE)
 UNKNOWN_FIELD = Rule(
@@ -90,7 +90,7 @@ def _make(rule: Rule, message: str, kind: str, code: str) -> Violation:
 def _make_invalid(
     rule: Rule, kind: str, place: Sequence[object], message: str, **fields: object
 ) -> Violation:
-    """Return the violation of a body that does not have the API's types, in pydantic's words."""
+    """Return the violation of a body with a wrong type, in pydantic's words."""
     detail = {"type": kind, "loc": ["body", *place], "msg": message, **fields}
     body = {
         "object": "error",

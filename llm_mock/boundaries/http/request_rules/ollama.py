@@ -1,6 +1,6 @@
 """Rules of Ollama's own API.
 
-See https://github.com/ollama/ollama: docs/api.md; the words are those of its source code.
+See https://github.com/ollama/ollama: docs/api.md. The messages come from its source code.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules of OpenAI's Chat Completions.
 
-See https://platform.openai.com/docs/api-reference/chat/create. Ranges and values are those of
+See https://platform.openai.com/docs/api-reference/chat/create. Ranges and values come from
 OpenAI's OpenAPI document, https://github.com/openai/openai-openapi.
 """
 
@@ -100,7 +100,7 @@ _passed_formats = Memo()
 
 
 def check_model(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a model that other endpoints have."""
+    """Return the violation of a model that only other endpoints offer."""
     model = request.model_id
     if models.RESPONSES_ONLY.match(model):
         message = "This model is only supported in v1/responses and not in v1/chat/completions."
@@ -115,7 +115,7 @@ def check_model(request: HTTPRequest) -> Iterable[Violation]:
 
 
 def check_conversation(request: HTTPRequest) -> Iterator[Violation]:
-    """Yield the violations in the conversation, among them those of a model with limits."""
+    """Yield the violations in the conversation, including limits of the model."""
     yield from check_messages(request)
     if models.NO_IMAGES.match(request.model_id):
         yield from _check_images(request)
@@ -172,17 +172,17 @@ def _make_unanswered(pending: list[str], param: str) -> Violation:
 def _check_result(
     message: JSONObject, index: int, called: set[str] | None, pending: list[str]
 ) -> Iterator[Violation]:
-    """Yield the violation of a message with a result, and remove its call from those pending.
+    """Yield the violation of a message with a result, and remove its call from `pending`.
 
     Args:
         message: the message.
         index: its position.
-        called: the ids of the calls that it may answer; None without calls before it.
-        pending: the ids of the calls that have no result yet.
+        called: the ids of the calls that the result may belong to; None without previous calls.
+        pending: the ids of the calls without a result.
     """
     call_id = message.get("tool_call_id")
     if called is None:
-        # OpenAI spells the word so.
+        # The spelling is OpenAI's.
         text = (
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
             "message with 'tool_calls'."
@@ -202,7 +202,7 @@ def _check_result(
 
 
 def _check_content(message: JSONObject, index: int, model: str) -> Iterator[Violation]:
-    """Yield the violations in a content that is no text."""
+    """Yield the violations in content that is not a string."""
     content = message.get("content")
     if content is None:
         has_other = any(
@@ -242,7 +242,7 @@ def _check_calls(calls: list[JSONObject], index: int) -> Iterator[Violation]:
 
 
 def _check_images(request: HTTPRequest) -> Iterator[Violation]:
-    """Yield the violations of images for a model that reads none."""
+    """Yield the violations of images for a model that does not support them."""
     for index, message in enumerate(request.body["messages"]):
         content = message.get("content")
         if not isinstance(content, list):
@@ -255,7 +255,7 @@ def _check_images(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _check_system_role(request: HTTPRequest) -> Iterator[Violation]:
-    """Yield the violations of system messages for a model that has none."""
+    """Yield the violations of system messages for a model that does not support them."""
     if not models.FIRST_REASONING.match(request.model_id):
         return
     for index, message in enumerate(request.body["messages"]):
@@ -281,7 +281,7 @@ def check_tools(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _check_reasoned_calls(request: HTTPRequest) -> Iterator[Violation]:
-    """Yield the violation of functions for a model that does not call them while it reasons."""
+    """Yield the violation of functions for a model that cannot call them while it reasons."""
     has_functions = any(tool.get("type") == "function" for tool in request.body["tools"])
     # These models reason by default.
     if not has_functions or request.body.get("reasoning_effort") == "none":
@@ -328,7 +328,7 @@ def check_tool_choice(request: HTTPRequest) -> Iterable[Violation]:
             return ()
         return (Violation(UNKNOWN_VALUE, make_choice_error(choice, CHOICES, "tool_choice")),)
     kind = choice.get("type")
-    # OpenAI takes a choice of any other type for that of a function:
+    # OpenAI treats a choice of any other type as the choice of a function:
     # https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter
     if kind not in OTHER_CHOICE_TYPES and not isinstance(choice.get("function"), dict):
         return (Violation(TOOL_WITHOUT_NAME, make_missing_error("tool_choice.function")),)
@@ -352,7 +352,7 @@ def check_parallel_calls(request: HTTPRequest) -> Iterable[Violation]:
 
 
 def _make_dependent(field: str, other: str) -> Violation:
-    """Return the violation of a field that belongs to another, which is missing."""
+    """Return the violation of a field that requires another field, which is missing."""
     message = (
         f"Invalid value for '{field}': '{field}' is only allowed when '{other}' are specified."
     )
@@ -412,7 +412,7 @@ def _check_json_mode(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _make_format_violation(kind: str) -> Violation:
-    """Return the violation of a format that the model does not have."""
+    """Return the violation of a format that the model does not support."""
     message = (
         f"Invalid parameter: 'response_format' of type '{kind}' is not supported with this model."
     )
@@ -436,7 +436,7 @@ def check_stop(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def make_newest_check(field: str) -> Check:
-    """Return a check of a parameter that the newest models do not have.
+    """Return a check of a parameter that the newest models do not support.
 
     Args:
         field: the parameter.
@@ -449,7 +449,7 @@ def make_newest_check(field: str) -> Check:
 
 
 def check_newest(request: HTTPRequest, field: str) -> Iterable[Violation]:
-    """Return the violation of a parameter that the newest models do not have."""
+    """Return the violation of a parameter that the newest models do not support."""
     if not models.NO_SAMPLING_TOKENS.match(request.model_id):
         return ()
     return (Violation(REASONING_MODEL, make_unsupported_error(field)),)
@@ -464,7 +464,7 @@ def check_top_logprobs(request: HTTPRequest) -> Iterable[Violation]:
 
 
 def make_search_check(field: str) -> Check:
-    """Return a check of a parameter that models which search the web do not have.
+    """Return a check of a parameter that web search models do not support.
 
     Args:
         field: the parameter.
@@ -495,7 +495,7 @@ def check_max_tokens(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def check_temperature(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a temperature for a model that has its own."""
+    """Return the violation of a temperature for a model with a fixed temperature."""
     value = request.body["temperature"]
     if value == 1 or not _reasons(request):
         return ()
@@ -504,7 +504,7 @@ def check_temperature(request: HTTPRequest) -> Iterable[Violation]:
 
 
 def make_reasoning_check(field: str, default: object) -> Check:
-    """Return a check of a parameter that reasoning models do not have.
+    """Return a check of a parameter that reasoning models do not support.
 
     Args:
         field: the parameter.
@@ -520,12 +520,12 @@ def make_reasoning_check(field: str, default: object) -> Check:
 
 
 def _reasons(request: HTTPRequest) -> bool:
-    """Return True if the model reasons in its answer to a request."""
+    """Return True if the model reasons for this request."""
     model = request.model_id
     if _always_reasons(model):
         return True
     effort = request.body.get("reasoning_effort")
-    # Without an effort, the default of the version decides.
+    # Without an effort, the default depends on the version.
     return effort not in (None, "none") and models.NEWER_REASONING.match(model) is not None
 
 
@@ -535,14 +535,14 @@ def _always_reasons(model: str) -> bool:
 
 
 def check_effort(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of an effort for a model that does not reason."""
+    """Return the violation of an effort for a model without reasoning."""
     if not models.NOT_REASONING.match(request.model_id):
         return ()
     return (Violation(MODEL_FEATURE, _make_unrecognized_error(["reasoning_effort"])),)
 
 
 def check_web_search(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a web search by a model that has none."""
+    """Return the violation of a web search for a model without web search."""
     model = request.model_id
     if models.SEARCHES.match(model) or not models.NOT_REASONING.match(model):
         return ()
@@ -551,7 +551,7 @@ def check_web_search(request: HTTPRequest) -> Iterable[Violation]:
 
 
 def check_stream_options(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of options for a stream without a stream."""
+    """Return the violation of `stream_options` without `stream`."""
     if request.stream:
         return ()
     message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
@@ -651,5 +651,5 @@ FIELDS: dict[str, Check | None] = {
 }
 """The parameters, each with its check."""
 RULES = RuleSet(FIELDS, check_unknown)
-# A deployment has any name, and its version of the API other parameters.
+# A deployment can have any name, and its API version may have other parameters.
 AZURE_RULES = RuleSet(_STRUCTURE)

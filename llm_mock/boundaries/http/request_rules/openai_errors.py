@@ -1,7 +1,7 @@
-"""OpenAI's errors for requests that break a rule, in its words.
+"""OpenAI's errors for requests that break a rule.
 
-The words are those of its error responses, as applications have recorded and reported them: see
-https://platform.openai.com/docs/guides/error-codes for the fields.
+The messages come from error responses that applications have recorded and reported. For the fields,
+see https://platform.openai.com/docs/guides/error-codes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def make_missing_error(param: str) -> WireError:
 
 
 def make_moved_error(param: str, new_param: str) -> WireError:
-    """Return the error of the Responses API for a parameter that has another name there."""
+    """Return the error of the Responses API for a parameter that has a new name there."""
     message = (
         f"Unsupported parameter: '{param}'. In the Responses API, this parameter has moved to "
         f"'{new_param}'. Try again with the new parameter. See the API documentation for more "
@@ -36,7 +36,7 @@ def make_moved_error(param: str, new_param: str) -> WireError:
 
 
 def make_choice_error(value: object, choices: Sequence[str], param: str) -> WireError:
-    """Return the error for a value that is none of the supported ones."""
+    """Return the error for an unsupported value."""
     message = f"Invalid value: '{value}'. Supported values are: {join_quoted(choices)}."
     return make_error(message, param, code="invalid_value")
 
@@ -62,21 +62,21 @@ def make_long_list_error(param: str, longest: int, length: int) -> WireError:
 def make_range_error(
     param: str, value: float, minimum: float | None, maximum: float | None, is_integer: bool
 ) -> WireError:
-    """Return the error for a number out of its range.
+    """Return the error for a number that is out of range.
 
     Args:
         param: the field.
         value: the number.
         minimum: the least number; None for no limit.
         maximum: the greatest number; None for no limit.
-        is_integer: True if the field has integers only.
+        is_integer: True if the field accepts only integers.
     """
     kind = "integer" if is_integer else "decimal"
     if minimum is not None and value < minimum:
         side, limit, code = "below minimum", f">= {minimum}", f"{kind}_below_min_value"
     else:
         side, limit, code = "above maximum", f"<= {maximum}", f"{kind}_above_max_value"
-    # As the number was written: -1 is not -1.0.
+    # Keep the form in which the number was written: -1 is not -1.0.
     number = to_json(value).decode()
     message = (
         f"Invalid '{param}': {kind} {side} value. Expected a value {limit}, but got {number} "
@@ -86,7 +86,7 @@ def make_range_error(
 
 
 def make_unsupported_error(param: str, advice: str = "") -> WireError:
-    """Return the error for a parameter that the model does not have."""
+    """Return the error for a parameter that the model does not support."""
     message = f"Unsupported parameter: '{param}' is not supported with this model."
     if advice:
         message += f" {advice}"
@@ -94,7 +94,7 @@ def make_unsupported_error(param: str, advice: str = "") -> WireError:
 
 
 def make_unsupported_value_error(param: str, value: object, default: str) -> WireError:
-    """Return the error for a value that the model does not have."""
+    """Return the error for a value that the model does not support."""
     message = (
         f"Unsupported value: '{param}' does not support {to_json(value).decode()} with this "
         f"model. Only the default ({default}) value is supported."

@@ -1,8 +1,8 @@
 """Rules of OpenAI's Responses API.
 
-See https://platform.openai.com/docs/api-reference/responses/create. Ranges and values are those of
-OpenAI's OpenAPI document, https://github.com/openai/openai-openapi. What depends on stored
-responses and conversations is checked where these are, in `protocols/openai_responses.py`.
+See https://platform.openai.com/docs/api-reference/responses/create. Ranges and values come from
+OpenAI's OpenAPI document, https://github.com/openai/openai-openapi. Checks of stored responses and
+conversations are in `protocols/openai_responses.py`.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ INPUT_TYPES = (
 )
 ANSWER_TYPES = ("output_text", "refusal")
 CHAT_TYPES = ("text", "image_url", "file", "audio")
-"""The parts of Chat Completions, which Responses names otherwise."""
+"""The content types of Chat Completions, which have other names in Responses."""
 CHOICES = ("none", "auto", "required")
 FORMAT_TYPES = ("json_object", "json_schema", "text")
 STATES = ("previous_response_id", "conversation", "prompt")
-"""The parameters that bring items from before, which are not in the request."""
+"""The parameters that refer to earlier items, which are not in the request."""
 MOVED = {
     "messages": "input",
     "response_format": "text.format",
     "max_completion_tokens": "max_output_tokens",
     "reasoning_effort": "reasoning.effort",
 }
-"""The parameters of Chat Completions that have another name here, with that name."""
+"""The parameters of Chat Completions that have another name in Responses, with that name."""
 SDK_TYPES = (("openai.types.responses.response_create_params", "ResponseCreateParamsBase"),)
 
 UNKNOWN_ROLE = Rule(
@@ -135,7 +135,7 @@ def check_input(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _check_state(request: HTTPRequest) -> Iterator[Violation]:
-    """Yield the violation of an empty input where nothing else brings items."""
+    """Yield the violation of an empty input, unless the request refers to earlier items."""
     if _has_state(request):
         return
     message = (
@@ -160,7 +160,7 @@ def _check_items(items: list[JSONObject], request: HTTPRequest) -> Iterator[Viol
             outputs.add(call_id)
             yield from _check_output(item, index, call_id in called or _refers(request))
             continue
-        # Calls of other types may be answered by the output of a function, too.
+        # Function outputs may answer calls of other types, too.
         called.add(call_id)
         if kind == "function_call":
             yield from _check_call(item, index)
@@ -172,7 +172,7 @@ def _check_items(items: list[JSONObject], request: HTTPRequest) -> Iterator[Viol
 
 
 def _refers(request: HTTPRequest) -> bool:
-    """Return True if the conversation has stored items, among which calls may be."""
+    """Return True if the conversation has stored items, which may include calls."""
     items = request.body["input"]
     return _has_state(request) or any(item.get("type") == "item_reference" for item in items)
 
@@ -182,7 +182,7 @@ def _has_state(request: HTTPRequest) -> bool:
 
 
 def check_conversation(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a conversation beside an earlier response."""
+    """Return the violation of a conversation together with an earlier response."""
     if request.body.get("previous_response_id") is None:
         return ()
     # OpenAI names no parameter, and shortens the long name.
@@ -225,7 +225,7 @@ def _check_file(part: JSONObject, param: str) -> Iterator[Violation]:
 
 
 def _check_call(item: JSONObject, index: int) -> Iterator[Violation]:
-    """Yield the violations of a call, whose arguments are an object in a tool search alone."""
+    """Yield the violations of a call; its arguments may be an object only in a tool search."""
     if isinstance(item.get("arguments"), dict):
         param = f"input[{index}].arguments"
         message = f"Invalid type for '{param}': expected a string, but got an object instead."
@@ -292,7 +292,7 @@ def check_tool_choice(request: HTTPRequest) -> Iterable[Violation]:
         if choice not in CHOICES:
             error = make_choice_error(choice, CHOICES, "tool_choice")
             return (Violation(UNKNOWN_VALUE, error),)
-        # A stored prompt may bring tools.
+        # A stored prompt may contain tools.
         if choice == "required" and not tools and request.body.get("prompt") is None:
             message = "Tool choice 'required' must be specified with 'tools' parameter."
             return (Violation(TOOL_CHOICE, make_error(message, "tool_choice")),)
@@ -305,12 +305,12 @@ def check_tool_choice(request: HTTPRequest) -> Iterable[Violation]:
 def _check_chosen_function(request: HTTPRequest, name: object) -> Iterable[Violation]:
     """Return the violation of the choice of a function."""
     if name is None:
-        # The name stands within `function` for Chat Completions alone.
+        # Only Chat Completions puts the name into `function`.
         return (Violation(TOOL_WITHOUT_NAME, make_missing_error("tool_choice.name")),)
     if request.body.get("prompt") is not None:
         return ()
     tools = request.body.get("tools") or ()
-    # Tools may stand in a namespace, which is a tool with tools.
+    # Tools may be in a namespace, which is a tool that contains tools.
     if f'"name":{to_json(name).decode()}' in to_json(tools).decode():
         return ()
     message = "Tool choice 'function' not found in 'tools' parameter."
@@ -356,7 +356,7 @@ def _check_new_format(text_format: JSONObject) -> Iterator[Violation]:
 
 def _check_json_mode(request: HTTPRequest) -> Iterator[Violation]:
     body = request.body
-    # Neither stored items nor a stored prompt can be searched here.
+    # The texts of stored items and stored prompts are not available here.
     is_whole = all(body.get(name) is None for name in STATES)
     given = [body.get("input"), body.get("instructions")]
     if is_whole and not contains_word_json(given):
@@ -368,7 +368,7 @@ def _check_json_mode(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def make_reasoning_check(field: str, default: object) -> Check:
-    """Return a check of a parameter that reasoning models do not have.
+    """Return a check of a parameter that reasoning models do not support.
 
     Args:
         field: the parameter.
@@ -384,12 +384,12 @@ def make_reasoning_check(field: str, default: object) -> Check:
 
 
 def _reasons(request: HTTPRequest) -> bool:
-    """Return True if the model reasons in its answer to a request."""
+    """Return True if the model reasons for this request."""
     model = request.model_id
     if models.REASONING.match(model):
         return True
     reasoning = request.body.get("reasoning") or {}
-    # Without an effort, the default of the version decides.
+    # Without an effort, the default depends on the version.
     has_effort = reasoning.get("effort") not in (None, "none")
     return has_effort and models.NEWER_REASONING.match(model) is not None
 
@@ -409,14 +409,14 @@ def check_reasoning(request: HTTPRequest) -> Iterable[Violation]:
 
 
 def check_include(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of log probabilities of a model that reasons."""
+    """Return the violation of log probabilities for a model that reasons."""
     if "message.output_text.logprobs" not in request.body["include"]:
         return ()
     return _check_logprobs(request, "include")
 
 
 def check_top_logprobs(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of log probabilities of a model that reasons."""
+    """Return the violation of log probabilities for a model that reasons."""
     return _check_logprobs(request, "top_logprobs") if request.body["top_logprobs"] else ()
 
 
@@ -429,7 +429,7 @@ def _check_logprobs(request: HTTPRequest, field: str) -> Iterable[Violation]:
 
 
 def check_stream_options(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of the option of Chat Completions for usage, which is always sent."""
+    """Return the violation of Chat Completions' option for usage, which Responses always sends."""
     param = "stream_options.include_usage"
     if "include_usage" not in request.body["stream_options"]:
         return ()
@@ -509,5 +509,5 @@ FIELDS: dict[str, Check | None] = {
 }
 """The parameters, each with its check."""
 RULES = RuleSet(FIELDS, check_unknown)
-# A deployment has any name, and its version of the API other parameters.
+# A deployment can have any name, and its API version may have other parameters.
 AZURE_RULES = RuleSet(_STRUCTURE)

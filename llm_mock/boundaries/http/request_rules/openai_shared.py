@@ -32,7 +32,7 @@ MOST_METADATA = 16
 LONGEST_KEY = 64
 LONGEST_VALUE = 512
 JSON_TYPES = {bool: "a boolean", int: "an integer", float: "a decimal number", list: "an array"}
-"""The types of JSON values as messages name them; those that are not here are objects."""
+"""The names of JSON types in messages; all other values are objects."""
 
 OUT_OF_RANGE = Rule(
     "number-out-of-range",
@@ -123,7 +123,7 @@ def make_range_check(
         field: the field at the top level of the body.
         minimum: the least number; None for no limit.
         maximum: the greatest number; None for no limit.
-        is_integer: True if the field has integers only.
+        is_integer: True if the field accepts only integers.
     """
 
     def check_range(request: HTTPRequest) -> Iterable[Violation]:
@@ -141,11 +141,11 @@ def make_range_check(
 
 
 def make_choice_check(field: str, choices: Sequence[str]) -> Check:
-    """Return a check that a text is one of the supported ones.
+    """Return a check that a field has one of the supported values.
 
     Args:
         field: the field at the top level of the body.
-        choices: the texts.
+        choices: the supported values.
     """
 
     def check_choice(request: HTTPRequest) -> Iterable[Violation]:
@@ -187,10 +187,10 @@ def check_metadata(request: HTTPRequest) -> Iterator[Violation]:
 
 
 def _find_metadata_error(key: str, value: object) -> WireError | None:
-    """Return the error for a key with its value; None for one that is accepted."""
+    """Return the error for a key and its value; None for a valid pair."""
     param = f"metadata.{key}"
     if len(key) > LONGEST_KEY:
-        # The message shortens the key, the parameter does not.
+        # Only the message shortens the key.
         message = (
             f"Invalid property name in 'metadata': '{key[:3]}...{key[-3:]}' is too long. Expected "
             f"a string with maximum length {LONGEST_KEY}, but got a string with length {len(key)} "
@@ -211,10 +211,10 @@ def _find_metadata_error(key: str, value: object) -> WireError | None:
 
 
 def check_name(name: object, param: str) -> Iterator[Violation]:
-    """Yield the violation of a name of a tool or of a format.
+    """Yield the violation of the name of a tool or of a format.
 
     Args:
-        name: the name; None without one.
+        name: the name, or None.
         param: its place in the body.
     """
     if name is None:
@@ -252,7 +252,7 @@ def check_parameters(function: dict[str, Any], param: str) -> Iterator[Violation
     if not isinstance(schema, dict):
         return
     name = function.get("name")
-    # An empty schema is one of no parameters, as is none at all.
+    # A missing or empty schema means no parameters.
     kind = schema.get("type", "None") if schema else None
     rule = TOOL_SCHEMA
     if isinstance(kind, str) and kind != "object":
@@ -277,7 +277,7 @@ def check_strict_format(
     Args:
         schema_format: the object with `name`, `schema` and `strict`.
         param: the place that the error names.
-        code: the code of the error, which only Responses has.
+        code: the code of the error, which only Responses sends.
     """
     schema = schema_format.get("schema")
     if schema_format.get("strict") is not True or not isinstance(schema, dict):

@@ -1,6 +1,6 @@
 """Advice for refused requests that have the form of another API.
 
-The advice is for messages alone: the error stays that of the provider.
+The advice appears only in messages of the mock; the error is the provider's.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ PATHS = (
     (re.compile(r"/(messages|publishers/anthropic/models/[^/]+:\w+)$"), MESSAGES),
     (re.compile(r":(g|streamG)enerateContent$"), GEMINI),
 )
-"""The APIs for which there is advice, by the ends of their paths."""
+"""The APIs with advice, by the end of their paths."""
 NAME = "NAME"
-"""Stands for the name in an example."""
+"""The placeholder for the name in an example."""
 
 
 class Form(NamedTuple):
@@ -60,7 +60,7 @@ TOOLS = {
 UNNESTED_TOOL = TOOLS[RESPONSES]._replace(
     description="a function has type, name, description and parameters"
 )
-"""The form of a tool in the Responses API, for one that has no `function`."""
+"""The form of a tool in the Responses API, for a tool without `function`."""
 DECLARATIONS = "function_declarations"
 DECLARATION = Form(
     "a function has name, description and parameters", "{'name': NAME, 'parameters': {…}}"
@@ -74,7 +74,7 @@ TOOL_KEYS = {
     "functionDeclarations": GEMINI,
     "toolSpec": "Bedrock's Converse API",
 }
-"""The keys by which a tool shows its form."""
+"""The keys that identify the form of a tool."""
 CHOICES = {
     CHAT: Form("the name is inside 'function'", "{'type': 'function', 'function': {'name': NAME}}"),
     RESPONSES: Form("the name is not inside 'function'", "{'type': 'function', 'name': NAME}"),
@@ -127,7 +127,7 @@ PARAMETERS = {
         "system": (MESSAGES, "'systemInstruction'"),
     },
 }
-"""The parameters of other APIs by API: the API that has each, and what to use instead."""
+"""The parameters of other APIs, by API, each with its own API and the replacement."""
 MODES = {
     CHAT: {"auto": "'auto'", "any": "'required'", "none": "'none'"},
     MESSAGES: {
@@ -137,7 +137,7 @@ MODES = {
         "required": "{'type': 'any'}",
     },
 }
-"""The tool choices without a name by API, each by its word, which may be that of another API."""
+"""The form of each tool choice without a name, by API; the key may be another API's word."""
 BARE = "a bare function"
 TOOL_PLACE = re.compile(r"tools\W(\d+)\W?(\.function_declarations\[(\d+)\])?")
 """The place of a tool in an error: `tools[0].name` or `tools.0.custom.name`."""
@@ -152,12 +152,12 @@ class RefusedRequest(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The place at fault, at the start of the text or within it."""
+        """The invalid parameter, or else the message, which contains it."""
         return self.error.param or self.error.message
 
 
 def advise_on_form(sent: WireRequest, error: WireError) -> str:
-    """Return how to write a part of a refused request that has the form of another API.
+    """Explain how to write a part of a refused request that has the form of another API.
 
     Args:
         sent: the request.
@@ -192,7 +192,7 @@ def _find_api(path: str) -> str | None:
 
 
 def _advise_on_tool(refusal: RefusedRequest) -> str:
-    """Return the form of a tool, if the one at fault has that of another API."""
+    """Return advice on the invalid tool, if it has the form of another API."""
     found = _find_tool(refusal)
     if found is None:
         return ""
@@ -204,7 +204,7 @@ def _advise_on_tool(refusal: RefusedRequest) -> str:
     form = TOOLS[api]
     if DECLARATIONS in place:
         form = DECLARATION
-        # It is a function without anything around it.
+        # It is a bare function, without a tool around it.
         if source == BARE:
             return ""
     # Only a tool of Chat Completions has its name in the wrong place.
@@ -224,7 +224,7 @@ def _find_tool(refusal: RefusedRequest) -> tuple[str, JSONObject] | None:
     tool = _get_item(tools, tool_index)
     if tool is None:
         return None
-    # As Python writes it, while Anthropic has `tools.0`.
+    # In Python's notation, while Anthropic writes `tools.0`.
     place = f"tools[{tool_index}]"
     if function_index is None:
         return place, tool
@@ -251,7 +251,7 @@ def _list_declarations(tool: JSONObject) -> list[JSONObject]:
 
 
 def _find_tool_form(tool: JSONObject) -> str | None:
-    """Return the API whose form a tool has; None for a form that is not known."""
+    """Return the API whose form a tool has; None for an unknown form."""
     for key, api in TOOL_KEYS.items():
         value = tool.get(key)
         if isinstance(value, (dict, list)):
@@ -266,7 +266,7 @@ def _find_tool_form(tool: JSONObject) -> str | None:
 
 
 def _get_tool_name(tool: JSONObject) -> object:
-    """Return the name of a tool of any form; None without one."""
+    """Return the name of a tool in any form, or None."""
     for key in ("function", "toolSpec"):
         nested = tool.get(key)
         if isinstance(nested, dict):
@@ -276,7 +276,7 @@ def _get_tool_name(tool: JSONObject) -> object:
 
 
 def _advise_on_choice(refusal: RefusedRequest) -> str:
-    """Return the form of the tool choice, if it has that of another API."""
+    """Return advice on the tool choice, if it has the form of another API."""
     if not refusal.place.startswith("tool_choice"):
         return ""
     api = refusal.api
@@ -295,12 +295,12 @@ def _advise_on_choice(refusal: RefusedRequest) -> str:
 
 
 def _advise_on_mode(api: str, word: object, given: str) -> str:
-    """Return how to write a tool choice without a name.
+    """Explain how to write a tool choice without a name.
 
     Args:
         api: the API of the request.
         word: the choice in one word.
-        given: the choice as the request has it.
+        given: the choice in the request.
     """
     modes = MODES.get(api, {})
     mode = modes.get(str(word))
@@ -322,7 +322,7 @@ def _find_choice_form(choice: JSONObject) -> str | None:
 
 
 def _advise_on_format(refusal: RefusedRequest) -> str:
-    """Return the form of the response format, if it has that of the other API of OpenAI."""
+    """Return advice on the response format, if it has the form of OpenAI's other API."""
     param = refusal.error.param
     body = refusal.body
     if refusal.api == CHAT:
@@ -338,7 +338,7 @@ def _advise_on_format(refusal: RefusedRequest) -> str:
 
 
 def _advise_on_flat_format(value: JSONObject) -> str:
-    """Return the form of a response format in Chat Completions, if it has the other one."""
+    """Return advice on a response format in Chat Completions with the form of Responses."""
     if "schema" not in value:
         return ""
     name = value.get("name")
@@ -346,7 +346,7 @@ def _advise_on_flat_format(value: JSONObject) -> str:
 
 
 def _advise_on_nested_format(place: str, value: object) -> str:
-    """Return the form of a response format in the Responses API, if it has the other one.
+    """Return advice on a response format in Responses with the form of Chat Completions.
 
     Args:
         place: its place in the body.
@@ -362,7 +362,7 @@ def _advise_on_nested_format(place: str, value: object) -> str:
 
 
 def _advise_on_parameter(refusal: RefusedRequest) -> str:
-    """Return what to use in place of a parameter of another API."""
+    """Return advice on a parameter of another API."""
     api, body, error = refusal
     message = error.message
     for name, (source, replacement) in PARAMETERS[api].items():
@@ -377,13 +377,13 @@ def _advise_on_parameter(refusal: RefusedRequest) -> str:
 
 
 def _format_advice(place: str, source: str, api: str, form: Form, name: object) -> str:
-    """Return the sentences about an object in the form of another API.
+    """Format the advice on an object that has the form of another API.
 
     Args:
         place: the place of the object.
         source: the API whose form it has.
         api: the API of the request.
-        form: the form that this API has.
+        form: the form in the API of the request.
         name: the name in the object.
     """
     shown_name = "'…'"

@@ -19,11 +19,11 @@ class Rule(NamedTuple):
     """A rule by which a provider refuses requests."""
 
     name: str
-    """The name for ini `llm_mock_disabled_rules`; rules of several APIs may share it."""
+    """The name in ini `llm_mock_disabled_rules`; rules of several APIs may share it."""
     refuses: str
-    """The requests that it refuses, as a noun phrase."""
+    """The refused requests or parts, as a noun phrase."""
     source: str
-    """The documentation or the SDK's type that states it."""
+    """The documentation or the SDK's type that contains the rule."""
 
 
 class Violation(NamedTuple):
@@ -43,9 +43,9 @@ class RuleSet:
     """The rules of an API.
 
     Args:
-        fields: the fields that a body may have at its top level, each with the check that looks at
-            it, or None. A field that is null is not looked at.
-        unknown: checks a field that is not among them.
+        fields: the fields that a body may have at its top level, each with its check, or None. A
+            field that is null is not checked.
+        unknown: checks a field that is not in `fields`.
         always: checks every request.
     """
 
@@ -71,7 +71,7 @@ class RuleSet:
                 return violation
         return None
 
-    # This runs for each request: a field without a rule costs one look-up.
+    # This runs for each request, so a field without a rule costs only one lookup.
     def _check(self, request: HTTPRequest) -> Iterator[Violation]:
         """Yield the violations in a request."""
         fields = self._fields
@@ -89,13 +89,13 @@ class RuleSet:
 
 
 class Memo:
-    """The JSON values that broke no rule, so that each is checked once.
+    """A cache of JSON values that broke no rule, so that each value is checked once.
 
     Clients send the same tools and schemas with each request.
     """
 
     LIMIT = 500
-    """The number of values that are kept."""
+    """The maximum number of values in the cache."""
 
     def __init__(self) -> None:
         self._passed: set[bytes] = set()
@@ -117,7 +117,7 @@ class Memo:
             is_valid = False
             yield violation
         if is_valid:
-            # An application that makes a new schema for each request must not fill the memory.
+            # An application that creates a new schema for each request must not fill the memory.
             if len(self._passed) >= self.LIMIT:
                 self._passed.clear()
             self._passed.add(key)
