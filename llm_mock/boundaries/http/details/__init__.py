@@ -1,1 +1,1 @@
-"""Details of replies that few replies have, in the form of each API; imported only for them."""
+"""Encode details that few replies have, for each API; imported only for such replies."""

@@ -36,12 +36,12 @@ from llm_mock.core.reply_items import Citation, ReplyItem
 from llm_mock.support.json_types import JSONObject
 
 ENCRYPTED_INDEX = "bW9jaw=="
-"""The index of a web page, which clients send back with the citation."""
+"""The encrypted index of a web page, which clients send back with the citation."""
 TEXT_BLOCK: BlockId = ("text", None)
 
 
 class Segment(NamedTuple):
-    """A part of a text that is a content block of its own."""
+    """A part of a text that has its own content block."""
 
     text: str
     citations: list[JSONObject]
@@ -143,7 +143,7 @@ class _BlockStream:
             yield self._encode_delta({"type": "text_delta", "text": piece})
 
     def _add_item(self, item: ReplyItem) -> Iterator[bytes]:
-        """Yield the blocks of an item: the call, whose input is streamed, and its result."""
+        """Yield the events of an item: a call, whose input is streamed, and its result."""
         suffix = f"{self._context.number}_{self.index + 1}"
         call, result = build_tool_blocks(item, suffix, self._context.request.body)
         arguments = json.dumps(call["input"], ensure_ascii=False)
@@ -163,7 +163,7 @@ class _BlockStream:
         if segment.citations:
             start["citations"] = []
         yield self._open(TEXT_BLOCK, start)
-        # They come before the text.
+        # Citations come before the text.
         for citation in segment.citations:
             yield self._encode_delta({"type": "citations_delta", "citation": citation})
 
@@ -190,7 +190,7 @@ PROTOCOL = DetailedMessages()
 
 
 def _count_searches(context: ResponseContext) -> None:
-    """Count the searches of the reply in its usage, unless the script does."""
+    """Add the number of searches to the usage, unless the script sets it."""
     count = count_server_tool_use(context.answer.reply)
     if count is not None:
         context.usage_details = {"server_tool_use": count, **context.usage_details}
@@ -207,7 +207,7 @@ def _list_segments(context: ResponseContext) -> Iterator[list[Segment]]:
 def _split_text(
     text: str, spans: list[CitedSpan], documents: list[JSONObject]
 ) -> Iterator[Segment]:
-    """Yield the segments of a text, which start and end where its citations do."""
+    """Split a text into segments at the start and end of each citation."""
     if not text:
         yield Segment("", [])
         return

@@ -1,4 +1,4 @@
-"""Details of Anthropic's Messages at Vertex AI, which are those of Anthropic itself."""
+"""Anthropic's Messages at Vertex AI with details of replies, as at Anthropic itself."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ PROTOCOL = DetailedCohereChat()
 
 
 def _build_detailed_events(context: ResponseContext) -> Iterator[JSONObject | Wait]:
-    """Yield the events of a streamed response; its citations come when the text is complete."""
+    """Yield the events of a streamed response, with the citations after the complete text."""
     tokens = TokenQueue(context.answer.reply.logprobs)
     citations = _build_citations(context)
     kind = ""
@@ -65,7 +65,7 @@ def _build_detailed_events(context: ResponseContext) -> Iterator[JSONObject | Wa
 
 
 def _ends_text(event_type: str, content_kind: str) -> bool:
-    """Return True for an event before which all text of the answer came.
+    """Return True if all text of the answer came before an event.
 
     Args:
         event_type: the type of the event.
@@ -73,12 +73,12 @@ def _ends_text(event_type: str, content_kind: str) -> bool:
     """
     if event_type == "content-end":
         return content_kind == "text"
-    # The plan for tool calls has no end of its own.
+    # The plan for tool calls has no end event.
     return event_type in ("tool-call-start", "message-end")
 
 
 def _build_citations(context: ResponseContext) -> list[JSONObject]:
-    """Return the citations of a message, whose content is all texts of a reply."""
+    """Return the citations of a message, whose content is all texts of a reply joined."""
     reply = context.answer.reply
     if reply.tool_calls:
         place: JSONObject = {"type": "PLAN"}
@@ -103,7 +103,7 @@ def _build_citations(context: ResponseContext) -> list[JSONObject]:
 
 
 def _build_logprobs(tokens: Iterable[Logprob]) -> JSONObject:
-    """Return the log probabilities of a text, which is some tokens."""
+    """Return the log probabilities of a text in tokens."""
     item: JSONObject = {"text": "", "token_ids": [], "logprobs": []}
     for token in tokens:
         item["text"] += token.token

@@ -52,7 +52,7 @@ class DetailedGemini(Gemini):
         return body
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """Yield the events of a streamed response, each of which is a response of its own."""
+        """Yield the events of a streamed response; each event is a complete response object."""
         tokens = TokenQueue(context.answer.reply.logprobs)
         for event in _build_events(context):
             if isinstance(event, Wait):
@@ -143,7 +143,7 @@ def _build_token(text: str, logprob: float) -> JSONObject:
 
 
 def _build_grounding(reply: Reply) -> JSONObject:
-    """Return the field of a candidate that has the sources; empty without any."""
+    """Return the field of a candidate with the sources; empty without sources."""
     metadata = _build_search_metadata(reply)
     chunks: list[JSONObject] = metadata.pop("groundingChunks", [])
     supports: list[JSONObject] = []
@@ -155,7 +155,7 @@ def _build_grounding(reply: Reply) -> JSONObject:
             if index == len(chunks):
                 chunks.append(_build_chunk(span.citation))
             segment: JSONObject = {
-                # Both are counted in bytes.
+                # Start and end positions are counted in bytes.
                 "startIndex": len(text[: span.start].encode()),
                 "endIndex": len(text[: span.end].encode()),
                 "text": text[span.start : span.end],
@@ -188,7 +188,7 @@ def _list_text_positions(reply: Reply) -> list[int]:
 
 
 def _find_chunk(chunks: list[JSONObject], citation: Citation) -> int:
-    """Return the index of the source that a citation has; their number if it is a new one."""
+    """Return the index of a citation's source, or the number of sources if it is new."""
     wanted = _build_chunk(citation)
     for index, chunk in enumerate(chunks):
         is_page = citation.url is not None and chunk.get("web", {}).get("uri") == citation.url

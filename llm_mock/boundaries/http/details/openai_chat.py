@@ -85,17 +85,17 @@ def _list_last_deltas(context: ResponseContext) -> Iterator[JSONObject]:
     if audio is not None:
         yield {"audio": {"id": f"audio_mock_{context.number}", "transcript": audio.transcript}}
         yield {"audio": {"data": audio.data}}
-        # The last one has the time alone.
+        # The last one has only the time.
         yield {"audio": {"expires_at": _get_expiry(context)}}
 
 
 def _get_expiry(context: ResponseContext) -> int:
-    """Return the time until which the provider keeps an audio, an hour after it was made."""
+    """Return the expiry time of an audio at the provider: one hour after the response."""
     return context.created + 3600
 
 
 def find_audio(reply: Reply) -> Audio | None:
-    """Return the speech of a reply, of which a message has one at most; None without any."""
+    """Return the audio of a reply, as a message has at most one; None without audio."""
     for part in reply.parts or ():
         if is_instance(part, Audio):
             return part
@@ -103,9 +103,9 @@ def find_audio(reply: Reply) -> Audio | None:
 
 
 def split_events(chunk: bytes) -> Iterator[JSONObject]:
-    """Yield the data of the events in a chunk, which has one for each choice.
+    """Yield the data of the events in a chunk, which has one event for each choice.
 
-    The end of a stream has no choices, and is an empty object.
+    The end of a stream has no choices, so its data is an empty object.
     """
     for event in chunk.split(b"\n\n")[:-1]:
         data = event.removeprefix(b"data: ")
@@ -143,7 +143,7 @@ def encode_delta(last: JSONObject, delta: JSONObject) -> bytes:
 
 
 def build_annotations(reply: Reply) -> list[JSONObject]:
-    """Return the annotations of a message, whose content is all texts of a reply."""
+    """Return the annotations of a message, whose content is all texts of a reply joined."""
     annotations: list[JSONObject] = []
     offset = 0
     for text, spans in list_cited_texts(reply):

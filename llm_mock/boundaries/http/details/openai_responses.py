@@ -96,11 +96,11 @@ class _DetailedStream(ResponseStream):
         return events
 
     def encode(self, kind: str, fields: JSONObject) -> bytes:
-        """Encode an event under the next number."""
+        """Encode an event with the next sequence number."""
         if kind == "response.content_part.done":
             self._complete_part(fields["part"])
         elif kind == "response.output_item.done" and fields["item"]["type"] == "message":
-            # The same item is part of the response at the end.
+            # The response at the end contains the same item.
             part = fields["item"]["content"][0]
             self._complete_part(part)
             if part["type"] == "output_text":
@@ -152,7 +152,7 @@ def _build_annotations(spans: list[CitedSpan]) -> list[JSONObject]:
                 "type": "file_citation",
                 "file_id": citation.file_id,
                 "filename": citation.filename,
-                # The position after the words that the file supports.
+                # The position after the cited words.
                 "index": span.end,
             }
         )

@@ -1,4 +1,4 @@
-"""Responses with details that few replies have."""
+"""Build responses for replies with details that few replies have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODULES = {
 
 
 def find_detailed_protocol(protocol: WireProtocol) -> WireProtocol:
-    """Return the protocol with the details that are more than a field of any answer."""
+    """Return the protocol that encodes the details, beyond the fields that every response has."""
     name = MODULES.get(type(protocol).__name__)
     if name is None:
         return protocol
@@ -62,7 +62,7 @@ def build_detailed_response(protocol: WireProtocol, context: ResponseContext) ->
 
 
 def add_headers(response: WireResponse, context: ResponseContext) -> WireResponse:
-    """Return a response with the headers of the reply, in place of others of the same names."""
+    """Return a response with the headers of the reply, which replace headers of the same name."""
     reply = context.answer.reply
     headers: Mapping[str, str] = reply.headers
     if reply.service_tier is not None and context.request.api == "generate_content":

@@ -1,4 +1,4 @@
-"""Items of a response of OpenAI for what the provider itself did.
+"""Items of an OpenAI response for tools that the provider ran itself.
 
 The order of the events is that of https://platform.openai.com/docs/api-reference/responses-streaming.
 """
@@ -29,7 +29,7 @@ STAGES = {
     "file_search_call": ("searching", "completed"),
     "image_generation_call": ("generating", "completed"),
 }
-"""The events of an item after `in_progress` and its deltas, by its type."""
+"""The event types of an item after `in_progress` and its deltas, by item type."""
 UNKNOWN_AT_FIRST: dict[str, JSONObject] = {
     "web_search_call": {},
     "code_interpreter_call": {"code": "", "outputs": None},
@@ -37,7 +37,7 @@ UNKNOWN_AT_FIRST: dict[str, JSONObject] = {
     "file_search_call": {"results": None},
     "image_generation_call": {"result": None},
 }
-"""The fields of an item that has just begun."""
+"""The fields of an item that has just started, by item type."""
 STREAMED_FIELDS = {"code_interpreter_call": "code", "mcp_call": "arguments"}
 """The field of an item that comes in deltas."""
 
@@ -72,7 +72,7 @@ def iter_item_events(item: JSONObject, index: int) -> Iterator[tuple[str, JSONOb
         yield f"response.{kind}_{field}.delta", {**position, "delta": item[field]}
         yield f"response.{kind}_{field}.done", {**position, field: item[field]}
     for stage in STAGES[kind]:
-        # A call of a tool may fail, the others do not.
+        # Only a tool call may fail.
         name = "failed" if stage == "completed" and item["status"] == "failed" else stage
         yield f"response.{kind}.{name}", position
     yield "response.output_item.done", {"output_index": index, "item": item}

@@ -1,4 +1,4 @@
-"""Content blocks of Anthropic for what the provider itself did.
+"""Content blocks of Anthropic for tools that the provider ran itself.
 
 See https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/web-search-tool,
 …/code-execution-tool and https://docs.anthropic.com/en/docs/agents-and-tools/mcp-connector.
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 ENCRYPTED_CONTENT = "bW9jaw=="
-"""The content of a web page, which clients send back with the result."""
+"""The encrypted content of a web page, which clients send back with the result."""
 FIRST_CODE_TOOL = "code_execution_20250522"
-"""The tool that runs Python; those after it run commands of Bash."""
+"""The tool version that runs Python; later versions run Bash commands."""
 
 
 def build_tool_blocks(item: ReplyItem, suffix: str, body: JSONObject) -> list[JSONObject]:
-    """Return the block of a call and that of its result.
+    """Return the content blocks of a call and its result.
 
     Args:
         item: the item of the reply.
@@ -38,7 +38,7 @@ def build_tool_blocks(item: ReplyItem, suffix: str, body: JSONObject) -> list[JS
 
 
 def count_server_tool_use(reply: Reply) -> JSONObject | None:
-    """Return the count of web searches in the usage; None without any."""
+    """Return the number of web searches for the usage; None without web searches."""
     searches = [part for part in reply.parts or () if is_instance(part, WebSearch)]
     return {"web_search_requests": len(searches), "web_fetch_requests": 0} if searches else None
 

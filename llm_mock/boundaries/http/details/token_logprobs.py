@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TokenQueue:
-    """The tokens of a text that were not sent yet.
+    """The tokens of a text that have not been sent yet.
 
     Args:
         logprobs: all tokens of the text.
@@ -33,7 +33,7 @@ class TokenQueue:
 
 
 def read_top_count(body: JSONObject) -> int:
-    """Return how many alternatives to each token a request to OpenAI or Mistral asks for."""
+    """Return how many alternatives per token a request to OpenAI or Mistral asks for."""
     count = body.get("top_logprobs")
     return count if isinstance(count, int) else 0
 
@@ -54,7 +54,7 @@ def build_tokens(logprobs: Iterable[Logprob], top_count: int) -> list[JSONObject
 
 
 def make_token_id(token: str) -> int:
-    """Return the id of a token, as long as those of tokenizers, and always the same."""
+    """Return the id of a token, which is always the same and as long as ids of tokenizers."""
     return zlib.crc32(token.encode()) >> 15
 
 

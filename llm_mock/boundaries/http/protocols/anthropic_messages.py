@@ -131,7 +131,7 @@ def build_request(
         body: the body, with the model.
         sent: the HTTP request.
         api: the name of the API.
-        provider: the name of the provider in whose words the call fails.
+        provider: the name of the provider whose error format the call uses.
 
     Raises:
         WireError: the body has no messages.
@@ -179,14 +179,14 @@ def encode_start(context: ResponseContext) -> bytes:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        # Anthropic counts a first token here, and sends the full count at the end.
+        # Anthropic reports one token here, and the full count at the end.
         **build_usage_field(context, output_tokens=1),
     }
     return encode_event("message_start", message=message)
 
 
 def encode_end(context: ResponseContext) -> bytes:
-    """Encode the event that says why a message ends."""
+    """Encode the event with the stop reason of a message."""
     delta = build_stop_fields(context, context.get_finish_reason())
     if not context.sends_usage:
         return encode_event("message_delta", delta=delta)
@@ -197,7 +197,7 @@ def encode_end(context: ResponseContext) -> bytes:
 
 
 def build_stop_fields(context: ResponseContext, finish_reason: str) -> JSONObject:
-    """Return the fields that say why a message ends.
+    """Return the fields with the stop reason of a message.
 
     Args:
         context: the call and its reply.
@@ -220,7 +220,7 @@ def build_usage_field(context: ResponseContext, output_tokens: int | None = None
 
     Args:
         context: the call and its reply.
-        output_tokens: the count of tokens so far; by default that of the whole reply.
+        output_tokens: the number of tokens so far; by default the number in the whole reply.
     """
     if not context.sends_usage:
         return {}
@@ -258,7 +258,7 @@ def encode_event(kind: str, **fields: object) -> bytes:
     return server_sent_event({"type": kind, **fields}, kind)
 
 
-# Encoded once: each stream has both, unchanged.
+# Encoded once, as all streams contain the same two events.
 PING = encode_event("ping")
 MESSAGE_STOP = encode_event("message_stop")
 
@@ -269,8 +269,8 @@ def build_block(
     """Build the content block of a chunk.
 
     Returns:
-        The id of the block, or None if the chunk has none; the block as it starts; and the delta
-        that the chunk adds to it, or None for the name of a tool, which is in the start.
+        The id of the block, or None if the chunk has none; the block at its start; and the delta of
+        the chunk, or None for the name of a tool, which the start contains.
     """
     start: JSONObject
     if isinstance(chunk, str):
@@ -278,7 +278,7 @@ def build_block(
         return ("text", None), start, {"type": "text_delta", "text": chunk}
     if chunk.type == "reasoning":
         start = {"type": "thinking", "thinking": "", "signature": ""}
-        # Thinking that is not shown has its signature alone.
+        # Hidden thinking has only a signature.
         delta = {"type": "thinking_delta", "thinking": chunk.chunk} if chunk.chunk else None
         return ("thinking", None), start, delta
     if chunk.type not in ("tool_call_name", "tool_call_args"):
@@ -301,7 +301,7 @@ def close_block(index: int, block: BlockId) -> Iterator[bytes]:
 
 
 def stream_empty_text() -> Iterator[bytes]:
-    """Yield the events of one empty text block, which an empty reply has as if not streamed."""
+    """Yield the events of an empty text block, for an empty reply, as in a whole response."""
     empty_text = {"type": "text", "text": ""}
     yield encode_event("content_block_start", index=0, content_block=empty_text)
     yield from close_block(0, ("text", None))
@@ -334,7 +334,7 @@ def _parse_block(block: JSONObject) -> Iterator[Message]:
 
 
 def _parse_file_block(block: JSONObject) -> Iterator[Message]:
-    """Yield the parts of a block with files or their content; none for an unknown type."""
+    """Yield the parts of a block with a file or its content; none for an unknown type."""
     kind = block.get("type")
     if kind in ("image", "document"):
         yield from _parse_source(block.get("source") or {})
@@ -349,7 +349,7 @@ def _parse_tool_result(block: JSONObject) -> Iterator[Message]:
     yield make_tool_result_part(
         join_text(parts), block.get("tool_use_id"), is_error=block.get("is_error")
     )
-    # The core knows results that are text; images in them belong to the message.
+    # Results are text in the core, so images in them become parts of the message.
     for part in parts:
         if part["type"] == "attachment":
             yield part
@@ -359,14 +359,14 @@ def _parse_source(source: JSONObject | str) -> Iterator[Message]:
     """Yield the parts of the source of an image or document.
 
     Raises:
-        WireError: the source is a text, which only search results may have.
+        WireError: the source is a string, which only search results may have.
     """
     if isinstance(source, str):
         raise WireError(400, "source: Input should be a valid dictionary")
     kind = source.get("type")
     media_type = source.get("media_type")
     if kind == "content":
-        # A document may be made of content blocks.
+        # A document may consist of content blocks.
         yield from _parse_content(source.get("content"))
     elif kind == "base64":
         yield make_base64_part(str(source.get("data") or ""), media_type)

@@ -25,9 +25,9 @@ from llm_mock.core.mock import Mock
 
 MODEL_OF_PATH = re.compile(r"/models/([^/]+):\w+$")
 PARENT = "projects/project-mock/locations/global/publishers/anthropic"
-"""The place of unknown models in messages."""
+"""The parent of models in error messages."""
 VERSIONS = "https://cloud.google.com/vertex-ai/generative-ai/docs/learn/model-versions"
-"""The address in Google's messages."""
+"""The URL in Google's error messages."""
 
 
 class AnthropicVertex(AnthropicMessages):
@@ -62,7 +62,7 @@ class AnthropicVertex(AnthropicMessages):
         return WireError(404, message)
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
-        """Encode an error within a stream, which comes from Claude whatever its status is."""
+        """Encode an error within a stream, always in Anthropic's format."""
         return ANTHROPIC_MESSAGES.encode_error_event(error, number)
 
 

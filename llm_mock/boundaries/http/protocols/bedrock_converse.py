@@ -47,7 +47,7 @@ from llm_mock.support.json_types import JSON, JSONObject
 
 MODEL_PATH = re.compile(r"/model/(?P<model>.+)/(?P<operation>[a-z-]+)$")
 ACCESS_KEY = re.compile(r"Credential=([^/]+)/")
-"""The id of the key with which a client signs a request."""
+"""Matches the id of the key with which a client signs a request."""
 SIGNATURE = "bW9jaw=="
 """The signature of a reasoning block, which clients send back with it."""
 PARSED_FIELDS = ("messages", "system", "toolConfig", "inferenceConfig")
@@ -67,7 +67,7 @@ STREAM_ERRORS = {
     500: "internalServerException",
     503: "serviceUnavailableException",
 }
-"""The errors within a stream, by status; others are errors of the model."""
+"""The errors within a stream, by status; all others are model errors."""
 DOCUMENT_TYPES = {
     "pdf": "application/pdf",
     "csv": "text/csv",
@@ -101,7 +101,7 @@ FILE_BLOCKS: dict[str, dict[str, str]] = {
     "video": VIDEO_TYPES,
     "audio": AUDIO_TYPES,
 }
-"""The blocks with files, and the media types of their formats where these differ from the name."""
+"""The blocks with files, and the media types of formats that differ from the format's name."""
 
 
 class BedrockRequest(HTTPRequest, ABC):
@@ -116,7 +116,7 @@ class BedrockRequest(HTTPRequest, ABC):
         headers = {} if sent is None else sent.headers
         signer = ACCESS_KEY.search(headers.get("authorization", ""))
         if signer is not None:
-            # Not the signature, which differs with each request.
+            # The key id and not the signature, which differs for each request.
             self.key = None if signer[1] == PLACEHOLDER_KEY else signer[1]
 
     def encode_event(self, item: JSON) -> bytes:
@@ -133,7 +133,7 @@ class BedrockRequest(HTTPRequest, ABC):
 
     @abstractmethod
     def _encode_answer(self, item: JSON) -> bytes:
-        """Encode an event that is no error."""
+        """Encode an event that is not an error."""
 
 
 class ConverseRequest(BedrockRequest):
@@ -174,7 +174,7 @@ class Operation(NamedTuple):
 def parse_path(path: str) -> Operation:
     """Return the model and the operation of `/model/ID/converse`.
 
-    The id of a model may be an ARN, whose slash most clients quote.
+    The model id may be an ARN, whose slash most clients quote.
     """
     match = MODEL_PATH.search(path)
     assert match is not None, path
@@ -190,7 +190,7 @@ class Converse:
         """Parse the body of a request."""
         body = validate_body(parse_json_body(sent.body), CONVERSE, self.provider.errors)
         operation = parse_path(sent.path)
-        # A prompt of the prompt management has its messages there.
+        # Prompt management stores the messages of its prompts.
         if not body.get("messages") and ":prompt/" not in operation.model:
             raise WireError(400, NO_USER_MESSAGE)
         if not body.get("toolConfig") and _uses_tools(body):
@@ -235,7 +235,7 @@ def build_request(
     sent: WireRequest,
     api: str,
 ) -> HTTPRequest:
-    """Return the call for a body of Converse, which Nova has for InvokeModel, too.
+    """Return the call for a body of Converse, which Nova also uses for InvokeModel.
 
     Args:
         request_type: the class of the call.
@@ -271,7 +271,7 @@ def build_request(
 
 
 def _uses_tools(body: JSONObject) -> bool:
-    """Return True if the conversation has a call of a tool, or its result."""
+    """Return True if the conversation has a tool call or a tool result."""
     for message in body.get("messages") or ():
         for block in message.get("content") or ():
             if block.get("toolUse") or block.get("toolResult"):
@@ -315,7 +315,7 @@ def build_events(context: ResponseContext) -> Iterator[JSONObject | Wait]:
         if delta is not None:
             yield _make_event("contentBlockDelta", index, delta=delta)
     if open_block is None:
-        # An empty reply has one empty text, as if not streamed.
+        # An empty reply has one empty text, as in a response that is not streamed.
         open_block = ("text", None)
         index = 0
         yield _make_event("contentBlockDelta", index, delta={"text": ""})
@@ -325,7 +325,7 @@ def build_events(context: ResponseContext) -> Iterator[JSONObject | Wait]:
 
 
 def build_usage(context: ResponseContext) -> JSONObject:
-    """Return the usage, with the cached tokens for models and replies that have them."""
+    """Return the usage, with cached tokens for models and replies that have them."""
     details = context.usage_details
     read = _count_cached(details, "cacheReadInputTokens", "cache_read_input_tokens")
     written = _count_cached(details, "cacheWriteInputTokens", "cache_creation_input_tokens")
@@ -343,16 +343,16 @@ def build_usage(context: ResponseContext) -> JSONObject:
 
 
 def _count_cached(details: JSONObject, *names: str) -> int:
-    """Return the first of some counts; scripts may use the names of Anthropic."""
+    """Return the first count that is set; scripts may use Anthropic's names."""
     counts = [details[name] for name in names if isinstance(details.get(name), int)]
     return counts[0] if counts else 0
 
 
 def _build_metadata(context: ResponseContext, seconds: float) -> JSONObject:
-    """Return the fields with the usage and the time of a response."""
+    """Return the fields with the usage and the latency of a response."""
     body = context.request.body
     echoed = {name: body[name] for name in ECHOED_FIELDS if name in body}
-    # No answer takes no time at all.
+    # A real response never has a latency of zero.
     metadata: JSONObject = {"metrics": {"latencyMs": round(seconds * 1000) or 1}, **echoed}
     if context.sends_usage:
         metadata["usage"] = build_usage(context)
@@ -378,8 +378,8 @@ def _build_block(chunk: str | Event) -> tuple[BlockId, JSONObject | None, JSONOb
     """Build the content block of a chunk.
 
     Returns:
-        The id of the block; its start, or None for a block without; and the delta that the chunk
-        adds to it, or None for the name of a tool, which is in the start.
+        The id of the block; its start, or None for a block without a start; and the delta of the
+        chunk, or None for the name of a tool, which the start contains.
     """
     if isinstance(chunk, str):
         return ("text", None), None, {"text": chunk}
@@ -396,7 +396,7 @@ def _build_block(chunk: str | Event) -> tuple[BlockId, JSONObject | None, JSONOb
 
 def _close_block(index: int, block: BlockId) -> Iterator[JSONObject]:
     if block[0] == "reasoning":
-        # The signature is the last delta of a thought.
+        # The signature is the last delta of a reasoning block.
         delta = {"reasoningContent": {"signature": SIGNATURE}}
         yield _make_event("contentBlockDelta", index, delta=delta)
     yield _make_event("contentBlockStop", index)
@@ -449,7 +449,7 @@ def _parse_other_block(block: JSONObject) -> Iterator[Message]:
 
 def _parse_file(file: JSONObject, kind: str, media_types: dict[str, str]) -> Iterator[Message]:
     format = str(file.get("format") or "txt")
-    # The names of most formats of pictures, sounds and films are those of their media types.
+    # The names of most image, audio and video formats equal those of their media types.
     media_type = media_types.get(format, f"{kind}/{format}")
     source = file.get("source") or {}
     if source.get("bytes"):
@@ -459,7 +459,7 @@ def _parse_file(file: JSONObject, kind: str, media_types: dict[str, str]) -> Ite
     elif source.get("text"):
         yield make_attachment_part(media_type, None, str(source["text"]).encode())
     else:
-        # A document may be made of content blocks.
+        # A document may consist of content blocks.
         yield from _parse_content(source.get("content"))
 
 
@@ -469,11 +469,11 @@ def _parse_tool_result(result: JSONObject) -> Iterator[Message]:
     values = [block["json"] for block in blocks if block.get("json") is not None]
     output: object = join_text(parts)
     if values:
-        # Most results have a single value, which needs no list.
+        # Most results have a single value, which is not put into a list.
         output = values[0] if len(blocks) == 1 else [*values, *([output] if output else ())]
     has_failed = result.get("status") == "error"
     yield make_tool_result_part(output, result.get("toolUseId"), is_error=has_failed)
-    # The core knows results that are text; images in them belong to the message.
+    # Results are text in the core, so images in them become parts of the message.
     for part in parts:
         if part["type"] == "attachment":
             yield part
@@ -482,7 +482,7 @@ def _parse_tool_result(result: JSONObject) -> Iterator[Message]:
 def _parse_tools(config: JSONObject) -> Iterator[Tool]:
     for tool in config.get("tools") or ():
         specification = tool.get("toolSpec")
-        # Others are run by Bedrock itself, or mark the end of the part to cache.
+        # Other tools are run by Bedrock itself, or mark the end of the part to cache.
         if specification is not None:
             schema = (specification.get("inputSchema") or {}).get("json")
             yield Tool(str(specification.get("name")), specification.get("description"), schema)
@@ -491,7 +491,7 @@ def _parse_tools(config: JSONObject) -> Iterator[Tool]:
 def _parse_schema(body: JSONObject) -> JSONObject | None:
     text_format = (body.get("outputConfig") or {}).get("textFormat") or {}
     definition = (text_format.get("structure") or {}).get("jsonSchema") or {}
-    # The schema is a text with JSON.
+    # The schema is a JSON string.
     return add_schema_title(parse_json_or_text(definition.get("schema")), definition.get("name"))
 
 

@@ -8,7 +8,7 @@ from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 class CerebrasChat(OpenAIChat):
     """`POST …/chat/completions` of Cerebras."""
 
-    # Its SDK takes a chunk without a fingerprint for another type, whose deltas are dicts.
+    # Without a fingerprint, the SDK parses a chunk as another type, whose deltas are dicts.
     system_fingerprint = "fp_mock"
 
 

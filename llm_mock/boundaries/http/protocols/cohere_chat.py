@@ -1,4 +1,4 @@
-"""Cohere's Chat of version 2, with its embeddings and its ranking of documents.
+"""Version 2 of Cohere's Chat API, with embeddings and reranking.
 
 See https://docs.cohere.com/reference/chat, https://docs.cohere.com/reference/embed and
 https://docs.cohere.com/reference/rerank.
@@ -77,7 +77,7 @@ PARSED_FIELDS = (
 )
 """The fields of a request that are not options."""
 MAX_TEXTS = 96
-"""The most texts or pictures in a request for embeddings."""
+"""The maximum number of texts or images in a request for embeddings."""
 DONE = server_sent_event("[DONE]")
 
 _CONTENT = Shape(
@@ -148,14 +148,14 @@ RERANK_BODY = Shape(
 
 
 class CohereRequest(HTTPRequest):
-    """A call of Cohere's Chat, whose events are named after their types."""
+    """A call to Cohere's Chat, whose events are named after their types."""
 
     __slots__ = ()
 
     def common_options(self) -> JSONObject:
-        """Return the options under the names of `llm`'s plugins."""
+        """Return the options under the names that `llm`'s plugins use."""
         common = super().common_options()
-        # With a schema, the format says nothing more.
+        # With a schema, the format is redundant.
         if self.schema:
             common.pop("json_object", None)
         return common
@@ -247,7 +247,7 @@ class CohereChat:
         return WireError(404, message)
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
-        """Encode an error within a stream, which is its end."""
+        """Encode an error within a stream, as the event that ends the stream."""
         delta = {"error": error.message, "finish_reason": "ERROR"}
         return server_sent_event({"type": "message-end", "delta": delta}, "message-end")
 
@@ -288,7 +288,7 @@ class CohereReader(ResponseReader):
         if cached:
             self.usage["details"] = {"cached_tokens": cached}
         reason = fields.get("finish_reason")
-        # The end at a sequence that the request names is a normal one, too.
+        # The end at a stop sequence is a normal end, too.
         if isinstance(reason, str) and reason != "STOP_SEQUENCE":
             self.finish_reason = COHERE.parse_finish_reason(reason)
 
@@ -297,7 +297,7 @@ READER = CohereReader
 
 
 def _select_items(message: JSONObject, name: str) -> list[JSONObject]:
-    """Return the objects in a field, which is a list in a response and an object in an event."""
+    """Return the objects in a field: a list in a response, a single object in an event."""
     return select_dicts(message.get(name)) or [get_nested_dict(message, name)]
 
 
@@ -338,7 +338,7 @@ def _parse_part(part: JSONObject) -> Message | None:
 
 
 def _parse_output(content: str | list[JSONObject] | None) -> object:
-    """Return the output of a tool: a text, the data of a document, or a list of both."""
+    """Return the output of a tool: a text, a document's data, or a list of these."""
     if not isinstance(content, list):
         return content
     outputs = []
@@ -346,7 +346,7 @@ def _parse_output(content: str | list[JSONObject] | None) -> object:
         document = part.get("document") or {}
         is_document = part.get("type") == "document"
         outputs.append(document.get("data") if is_document else part.get("text"))
-    # Most results have a single part, which needs no list.
+    # Most results have a single part, which is not put into a list.
     return outputs[0] if len(outputs) == 1 else outputs
 
 
@@ -369,7 +369,7 @@ def _parse_schema(response_format: JSONObject) -> JSONObject | None:
 
 
 def _build_usage_field(context: ResponseContext) -> JSONObject:
-    """Return the field for the usage; none if the script says so."""
+    """Return the field for the usage; empty if the script turns it off."""
     if not context.sends_usage:
         return {}
     counts = {"input_tokens": context.input_tokens, "output_tokens": context.output_tokens}
@@ -404,16 +404,16 @@ def build_events(context: ResponseContext) -> Iterator[JSONObject | Wait]:
 
 
 class BlockEvents:
-    """The events of a message's parts, each of which begins and ends with an event.
+    """Builder of the events of a message's parts, each with a start and an end event.
 
     Args:
-        has_calls: True for a message with tool calls, whose text is the plan for them.
+        has_calls: True for a message with tool calls, where the text is the tool plan.
     """
 
     def __init__(self, has_calls: bool) -> None:
         self._has_calls = has_calls
         self._open: tuple[str, str | None] | None = None
-        """The kind of the part that has begun, and the id of its tool call."""
+        """The kind of the open part, and the id of its tool call."""
         self._counts = {"content": -1, "tool-call": -1}
         """The index of the last part of each kind."""
 
@@ -432,7 +432,7 @@ class BlockEvents:
             yield from self._add_call(chunk)
 
     def finish(self) -> Iterator[JSONObject]:
-        """Yield the last events; those of an empty text if there was nothing."""
+        """Yield the last events; for an empty message, the events of an empty text."""
         if max(self._counts.values()) < 0 and not self._has_calls:
             yield from self._begin(("text", None), {"content": {"type": "text", "text": ""}})
         yield from self.close()
@@ -477,7 +477,7 @@ def _make_event(kind: str, message: JSONObject, **fields: JSON) -> JSONObject:
 
 
 def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Answer `POST /v2/embed`, and `/v1/embed` for SDKs that still have it."""
+    """Answer `POST /v2/embed`, and `/v1/embed` for SDKs that still use it."""
     body = validate_body(parse_json_body(sent.body), EMBED_BODY, COHERE.errors, "model")
     items = _list_embedded_items(body)
     types = body.get("embedding_types")
@@ -502,10 +502,10 @@ def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
 
 
 def _list_embedded_items(body: JSONObject) -> list[str]:
-    """Return the texts to embed; those of pictures are their addresses.
+    """Return the texts to embed; an image is represented by its URL.
 
     Raises:
-        WireError: there are none, or too many.
+        WireError: there are no texts or images, or too many.
     """
     items = [*(body.get("texts") or ()), *(body.get("images") or ())]
     for entry in body.get("inputs") or ():
@@ -523,7 +523,7 @@ def _list_embedded_items(body: JSONObject) -> list[str]:
 
 
 def _parse_input_part(part: JSONObject) -> Message | None:
-    """Return a text part for a part of an input; a picture is known by its address."""
+    """Return a text part for a part of an input; an image is represented by its URL."""
     if part.get("type") == "image_url":
         return make_text_part(str((part.get("image_url") or {}).get("url")))
     return _parse_part(part)
@@ -551,7 +551,7 @@ def _encode_uint8(vector: list[float]) -> list[int]:
 
 
 def _encode_ubinary(vector: list[float]) -> list[int]:
-    """Return a bit for each number, eight in each byte, the first as the highest."""
+    """Return one bit per number, eight bits per byte, most significant bit first."""
     packed = []
     for start in range(0, len(vector), 8):
         byte = 0
@@ -577,10 +577,10 @@ ENCODERS: dict[str, Callable[[list[float]], JSON]] = {
 
 
 def answer_rerank(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Answer `POST /v2/rerank`, and `/v1/rerank` for SDKs that still have it.
+    """Answer `POST /v2/rerank`, and `/v1/rerank` for SDKs that still use it.
 
-    The relevance of a document is the likeness of its vector and that of the query, as an
-    embedding model of the mock has them.
+    The relevance of a document is the similarity of its vector and the query's vector in an
+    embedding model of the mock.
     """
     body = validate_body(
         parse_json_body(sent.body), RERANK_BODY, COHERE.errors, "model", "query", "documents"
@@ -600,7 +600,7 @@ def answer_rerank(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
             document = documents[index]
             result["document"] = {"text": document} if isinstance(document, str) else document
         results.append(result)
-    # Equal scores stay in the order of the documents.
+    # Documents with equal scores stay in their order.
     results.sort(key=lambda result: -result["relevance_score"])
     response = {
         "id": f"rerank-mock-{_count_batches(mock, body['model'])}",

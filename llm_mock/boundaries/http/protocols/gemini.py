@@ -55,7 +55,7 @@ APPLICATION_FIELDS = frozenset(
         "responseSchema",
     }
 )
-"""The fields whose keys are named by the application, and are not converted to camelCase."""
+"""The fields whose keys the application chooses, so that they are not converted to camelCase."""
 PARSED_FIELDS = (
     "model",
     "contents",
@@ -70,7 +70,7 @@ PARSED_FIELDS = (
 PLACEHOLDER = "Placeholder"
 """The title that Google's SDK gives to the schema of a type such as `list[Recipe]`."""
 NESTED_SCHEMAS = ("items", "anyOf", "prefixItems", "additionalProperties")
-"""The fields of a schema that hold schemas."""
+"""The fields of a schema that contain schemas."""
 GEMINI_SCHEMA_FIELDS = ("type", "nullable", "propertyOrdering", "format", "example")
 """The fields of a schema that JSON Schema does not have, or has in another form."""
 
@@ -80,9 +80,9 @@ SAFETY_RATING = {
     "probability": "HIGH",
     "blocked": True,
 }
-"""The rating of a candidate that is blocked, which has no content, or of a blocked prompt."""
+"""The rating of a blocked candidate, which has no content, or of a blocked prompt."""
 PROMPT_BLOCKED = "prompt_blocked"
-"""The finish reason of a reply to a prompt that is blocked, which has no candidates."""
+"""The finish reason of a reply to a blocked prompt, which has no candidates."""
 
 
 class Gemini:
@@ -95,7 +95,7 @@ class Gemini:
         converted = convert_to_camel_case(parse_json_body(sent.body))
         body = validate_body(converted, GEMINI, self.provider.errors, "contents")
         if not body["contents"]:
-            # An empty list cannot be told from none there.
+            # In a protocol buffer, an empty list is the same as a missing list.
             raise self.provider.errors.build_missing_field_error("contents")
         # The model and the method are in the path: `…/models/gemini-pro:generateContent`.
         last_segment = sent.path.rpartition("/")[2]
@@ -132,22 +132,22 @@ class Gemini:
         return build_response(context, parts, is_last=True)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """Yield the events of a streamed response, each of which is a response of its own."""
+        """Yield the events of a streamed response; each event is a complete response object."""
         calls = FunctionCalls()
         for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
             elif isinstance(chunk, str):
-                # A text after tool calls comes after them here, too.
+                # If text follows tool calls, keep this order.
                 parts = calls.pop_parts()
                 yield server_sent_event(build_response(context, [*parts, {"text": chunk}]))
             elif chunk.type == "reasoning":
                 thought = {"text": chunk.chunk, "thought": True}
                 yield server_sent_event(build_response(context, [thought]))
             else:
-                # A refusal is no chunk: the last response has it.
+                # A refusal is not a chunk: the last response contains it.
                 calls.add(chunk)
-        # Gemini does not stream arguments: tool calls come whole, with the finish reason.
+        # Gemini does not stream arguments: it sends complete tool calls with the finish reason.
         last = build_response(context, calls.pop_parts() or [{"text": ""}], is_last=True)
         yield server_sent_event(last)
 
@@ -182,7 +182,7 @@ def convert_to_camel_case(value: object) -> Any:
 
 
 def _convert_name(name: str) -> str:
-    # A name that starts with an underscore is not the API's.
+    # A name with a leading underscore does not belong to the API.
     head, *others = name.split("_")
     if not head:
         return name
@@ -190,9 +190,9 @@ def _convert_name(name: str) -> str:
 
 
 def _replace_placeholder(schema: JSONObject | None) -> JSONObject | None:
-    """Return a schema without the title that Google's SDK gives to types that are no class.
+    """Return a schema without the title that Google's SDK gives to types that are not classes.
 
-    The title of `list[Recipe]` becomes the name of the type, if the schema of its items has one.
+    For `list[Recipe]`, the new title contains the title of the items, if they have one.
     """
     if schema is None or schema.get("title") != PLACEHOLDER or "properties" in schema:
         return schema
@@ -228,7 +228,7 @@ def convert_to_json_schema(schema: object) -> Any:
 
 def _convert_schema_field(name: str, value: object) -> Any:
     if name == "properties" and isinstance(value, dict):
-        # The keys of properties are the application's; only their schemas are converted.
+        # The application chooses the keys of properties, so only their schemas are converted.
         return {key: convert_to_json_schema(schema) for key, schema in value.items()}
     return convert_to_json_schema(value) if name in NESTED_SCHEMAS else value
 
@@ -236,7 +236,7 @@ def _convert_schema_field(name: str, value: object) -> Any:
 def build_response(
     context: ResponseContext, parts: list[JSONObject], is_last: bool = False
 ) -> JSONObject:
-    """Return a response, of which a stream has several."""
+    """Return a response object; a stream has several."""
     candidate: JSONObject = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if is_last:
         refusal = context.answer.reply.refusal
@@ -265,7 +265,7 @@ def _build_blocked_response(context: ResponseContext, reason: str | None) -> JSO
 
     Args:
         context: the call and its reply.
-        reason: the words for it, which Vertex AI alone sends.
+        reason: the explanation, which only Vertex AI sends.
     """
     feedback: JSONObject = {"blockReason": "SAFETY", "safetyRatings": [SAFETY_RATING]}
     sent = context.request.sent
@@ -283,7 +283,7 @@ def _build_blocked_response(context: ResponseContext, reason: str | None) -> JSO
 
 
 def _repeat_candidate(context: ResponseContext, candidate: JSONObject) -> list[JSONObject]:
-    """Return as many candidates as the request asks for, all of which are the reply."""
+    """Return the requested number of candidates, which all contain the reply."""
     count = context.request.count_candidates()
     if count == 1:
         return [candidate]
@@ -292,7 +292,7 @@ def _repeat_candidate(context: ResponseContext, candidate: JSONObject) -> list[J
 
 def _build_usage(context: ResponseContext) -> dict[str, int]:
     details = context.usage_details
-    # Part of the output, and of the input: Google counts them on their own.
+    # Google counts thoughts separately from the output, and tool results from the input.
     parts = {}
     for name in USAGE_PARTS:
         if isinstance(details.get(name), int) and details[name]:
@@ -316,10 +316,10 @@ def build_part(part: str | ToolCallText) -> JSONObject:
 
 
 class FunctionCalls(ToolCallCollector):
-    """The tool calls of a streamed response that were not sent yet."""
+    """The tool calls of a streamed response that have not been sent yet."""
 
     def pop_parts(self) -> list[JSONObject]:
-        """Return the parts of the tool calls so far, and forget them."""
+        """Remove and return the parts of the collected tool calls."""
         parts = [build_part(call) for call in self.finish()]
         self._calls.clear()
         return parts
@@ -329,7 +329,7 @@ def _parse_content(content: str | JSONObject | list[object] | None) -> list[Mess
     if isinstance(content, str):
         return [make_text_part(content)] if content else []
     given = content.get("parts") if isinstance(content, dict) else content
-    # The API accepts a single part in place of a list.
+    # The API accepts a single part instead of a list.
     items = [given] if isinstance(given, dict) else given or ()
     parts: list[Message] = []
     for item in items:
@@ -353,7 +353,7 @@ def _parse_part(part: JSONObject) -> Iterator[Message]:
     elif result:
         output = _unwrap_output(result.get("response"))
         yield make_tool_result_part(output, result.get("id"), result.get("name"))
-        # The core knows results that are text; images in them belong to the message.
+        # Results are text in the core, so images in them become parts of the message.
         yield from _parse_content(result.get("parts"))
     elif data:
         content = str(data.get("data") or "")
@@ -364,7 +364,7 @@ def _parse_part(part: JSONObject) -> Iterator[Message]:
 
 
 def _unwrap_output(response: object) -> Any:
-    """Return the output of a function; clients wrap an output that is not an object."""
+    """Return the output of a function, unwrapped, as clients wrap non-objects in an object."""
     if not isinstance(response, dict):
         return response
     for name in ("result", "output", "return_value"):
@@ -376,7 +376,7 @@ def _unwrap_output(response: object) -> Any:
 
 
 def get_tools(body: JSONObject) -> list[JSONObject]:
-    """Return the tools of a request, of which a single one may stand without a list."""
+    """Return the tools of a request, where a single tool needs no list."""
     tools = body.get("tools") or []
     return [tools] if isinstance(tools, dict) else tools
 

@@ -47,7 +47,7 @@ STATUSES = {
 }
 """The status of an interaction, by the finish reasons of Chat Completions; else `completed`."""
 TOOL_CHOICES = {"any": "required", "validated": "auto"}
-"""The tool choices of Chat Completions, by those that differ."""
+"""The tool choices of Chat Completions, by the choices here that differ from them."""
 PARSED_FIELDS = (
     "model",
     "agent",
@@ -62,12 +62,12 @@ PARSED_FIELDS = (
 )
 """The fields of a request and of its configuration that are not options."""
 CODES = {400: "invalid_request", 429: "too_many_requests", 500: "internal_error"}
-"""The codes of errors, by status; others are the words of the status."""
+"""The error codes, by status; all others are derived from the name of the status."""
 DONE = server_sent_event("[DONE]", "done")
 
 
 class InteractionsFormat(GoogleFormat):
-    """The error format of the Interactions API, whose codes are words."""
+    """The error format of the Interactions API, whose codes are strings."""
 
     def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values."""
@@ -133,7 +133,7 @@ class GeminiInteractions:
         """Return the body of a response that is not streamed."""
         interaction = build_interaction(context, reply)
         if context.request.body.get("background"):
-            # It is there when it is asked for again, so that a test needs no time.
+            # The stored interaction is already complete, so that a test need not wait.
             return {**build_head(context), "status": "in_progress"}
         return interaction
 
@@ -239,7 +239,7 @@ def find_stored(interaction_id: str, mock: Mock) -> tuple[list[Message], JSONObj
     """Return the messages before a stored interaction, and the interaction.
 
     Raises:
-        WireError: there is none with this id.
+        WireError: no interaction has this id.
     """
     stored = mock.stored_objects.get(interaction_id)
     if not isinstance(stored, tuple) or stored[0] != API:
@@ -252,7 +252,7 @@ def _load_earlier_messages(body: JSONObject, mock: Mock) -> list[Message]:
     previous = body.get("previous_interaction_id")
     if not previous:
         return []
-    # What a cassette answers may follow an interaction that was not recorded.
+    # A request that a cassette answers may continue an interaction that was not recorded.
     if mock.cassette is not None and previous not in mock.stored_objects:
         return []
     messages, interaction = find_stored(str(previous), mock)
@@ -301,7 +301,7 @@ class InteractionStream:
         if isinstance(chunk, str):
             yield from self._open_step(("model_output", None), {"type": "model_output"})
             yield self._build_delta(make_text_part(chunk))
-            # Stored in one piece, as the model said it.
+            # Stored in one piece.
             [content] = self._steps[-1].setdefault("content", [make_text_part("")])
             content["text"] += chunk
         elif chunk.type == "reasoning":
@@ -403,7 +403,7 @@ def _parse_step(step: JSONObject) -> Message | None:
 
 
 def _parse_result(result: object) -> object:
-    """Return the result of a function: its text, if it is made of contents."""
+    """Return the result of a function, or its text if it consists of contents."""
     contents = result.get("content") if isinstance(result, dict) else result
     if isinstance(contents, list):
         parts = _parse_contents(contents)
@@ -413,7 +413,7 @@ def _parse_result(result: object) -> object:
 
 
 def _parse_contents(contents: object) -> list[Message]:
-    """Parse a list of contents, a single one or a text; those of unknown types are left out."""
+    """Parse a list of contents, a single content or a text; unknown types are skipped."""
     if isinstance(contents, str):
         return [make_text_part(contents)]
     items = contents if isinstance(contents, list) else [contents]
@@ -434,7 +434,7 @@ def _parse_contents(contents: object) -> list[Message]:
 def _parse_tools(body: JSONObject) -> list[Tool]:
     tools = []
     for tool in body.get("tools") or ():
-        # The others are run by Google itself.
+        # Google runs all other tools itself.
         if tool.get("type") == "function":
             offered = Tool(
                 str(tool.get("name")),

@@ -26,7 +26,7 @@ class MistralChat(OpenAIChat):
     """`POST …/chat/completions` of Mistral."""
 
     provider = MISTRAL
-    # Mistral has no field for refusals: they are texts as any other.
+    # Mistral has no field for refusals: they are ordinary texts.
     refusal_field = "content"
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
@@ -73,7 +73,7 @@ class MistralChat(OpenAIChat):
         yield encode({"role": "assistant", "content": ""})
         calls = ToolCallCollector()
         yield from self._encode_chunks(context, encode, calls.add)
-        # Mistral does not stream arguments: all tool calls come in the last chunk, with the usage.
+        # Mistral does not stream arguments: the last chunk has all tool calls and the usage.
         delta: JSONObject = {"content": ""}
         tool_calls = _build_tool_calls(calls.finish())
         if tool_calls:
@@ -114,7 +114,7 @@ def _build_thinking_part(text: str) -> JSONObject:
 
 
 def _make_call_id(call_id: str) -> str:
-    """Return an id of nine letters and digits, as Mistral takes no other ids back."""
+    """Return an id of nine letters and digits, as Mistral rejects other ids in requests."""
     if len(call_id) == 9 and call_id.isalnum():
         return call_id
     checksum = zlib.crc32(call_id.encode())

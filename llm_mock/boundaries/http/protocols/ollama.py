@@ -77,7 +77,7 @@ PARSED_FIELDS = (
 """The fields of a request that are not options."""
 NANOSECONDS = 1_000_000_000
 SHORTEST = 1_000_000
-"""The least duration in an answer, in nanoseconds, as nothing takes no time at all."""
+"""The minimum duration in a response, in nanoseconds, as real durations are never zero."""
 VERSION = "0.12.6"
 CONTEXT_LENGTH = 131_072
 MODIFIED = "2025-01-01T00:00:00Z"
@@ -96,7 +96,7 @@ IMAGE_TYPES = {
     "R0lG": "image/gif",
     "UklG": "image/webp",
 }
-"""The media types of pictures, by the begin of their base64."""
+"""The media types of images, by the prefix of their base64."""
 
 _MESSAGE = Shape(
     dict,
@@ -156,12 +156,12 @@ EMBEDDINGS_BODY = Shape(
 
 
 class OllamaRequest(HTTPRequest):
-    """A call of Ollama, whose streams are lines of JSON."""
+    """A call to Ollama, whose streams are lines of JSON."""
 
     __slots__ = ()
 
     def common_options(self) -> JSONObject:
-        """Return the options under the names of `llm`'s plugins."""
+        """Return the options under the names that `llm`'s plugins use."""
         common = super().common_options()
         if self.body.get("format") == "json":
             common["json_object"] = True
@@ -232,7 +232,7 @@ class Ollama:
         return WireError(404, f"model '{model_id}' not found")
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
-        """Encode an error within a stream, which is its end."""
+        """Encode an error within a stream, as the line that ends the stream."""
         return to_json(self.provider.errors.build_body(error)) + b"\n"
 
 
@@ -275,7 +275,7 @@ READER = OllamaReader
 
 
 def _select_counts(body: JSONObject) -> JSONObject:
-    """Return the counts of tokens, without the durations beside them."""
+    """Return the token counts, without the durations."""
     return {name: body[name] for name in ("prompt_eval_count", "eval_count") if name in body}
 
 
@@ -308,7 +308,7 @@ def _parse_parts(message: JSONObject) -> list[Message]:
     for position, call in enumerate(message.get("tool_calls") or (), start=1):
         function = call.get("function") or {}
         name = str(function.get("name"))
-        # Clients leave the ids out, and name the tools of the results.
+        # Clients leave out the ids, and name the tool of each result.
         call_id = call.get("id") or f"{name}_{position}"
         parts.append(make_tool_call_part(name, function.get("arguments") or {}, call_id))
     return parts
@@ -326,12 +326,12 @@ def _parse_result(message: JSONObject, calls: list[Message]) -> Message:
 
     Args:
         message: the message.
-        calls: the calls without results so far; that of this result is taken out.
+        calls: the calls without results so far; the call of this result is removed.
     """
     name = message.get("tool_name")
     call_id = message.get("tool_call_id")
     for call in calls:
-        # Without id and name, the results are in the order of the calls.
+        # Results without an id and a name are in the order of the calls.
         if call_id in (None, call["tool_call_id"]) and name in (None, call["name"]):
             calls.remove(call)
             name, call_id = call["name"], call["tool_call_id"]
@@ -353,7 +353,7 @@ def _build_head(context: ResponseContext) -> JSONObject:
 
 
 def _build_part(context: ResponseContext, text: str, **fields: JSON) -> JSONObject:
-    """Return the field for a part of the answer: a message, or a text of a completion."""
+    """Return the field for a part of the answer: a message, or the text of a completion."""
     if context.request.api == GENERATE_API:
         return {"response": text, **fields}
     return {"message": {"role": "assistant", "content": text, **fields}}
@@ -393,7 +393,7 @@ def _build_events(context: ResponseContext) -> Iterator[JSONObject | Wait]:
             seconds += chunk
             yield chunk
         elif isinstance(chunk, Event) and chunk.type.startswith("tool_call"):
-            # A call comes whole, as its arguments are an object.
+            # A call is sent whole, as its arguments are an object.
             collector.add(chunk)
         else:
             yield {**head, **_build_chunk(context, chunk), "done": False}
@@ -432,7 +432,7 @@ def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
 
 
 def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Answer `POST /api/embeddings`, the older endpoint, with the vector of one text."""
+    """Answer `POST /api/embeddings`, the older endpoint for the vector of one text."""
     body = validate_body(parse_json_body(sent.body), EMBEDDINGS_BODY, OLLAMA.errors, "model")
     prompt = body.get("prompt")
     # Without a prompt, a request only loads the model.
@@ -444,7 +444,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
 
 
 def answer_tags(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Answer `GET /api/tags`: the models that the test names or the application called."""
+    """Answer `GET /api/tags` with the models that the test configured or the application called."""
     models = []
     for name in list_known_models(mock):
         digest = f"{zlib.crc32(name.encode()):064x}"
@@ -462,7 +462,7 @@ def answer_tags(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
 
 
 def answer_show(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Answer `POST /api/show`: each model is there, unless the test says otherwise."""
+    """Answer `POST /api/show`; every model exists, unless the test says otherwise."""
     body = parse_json_body(sent.body)
     # `name` is the field that older clients send.
     model = body.get("model") or body.get("name")

@@ -74,13 +74,13 @@ class OpenAIChat:
     """`POST …/chat/completions`."""
 
     provider: ProviderDescriptor = OPENAI
-    # OpenAI sends no reasoning here; this is the name that most other providers have for it.
+    # OpenAI sends no reasoning here; most other providers use this name for it.
     reasoning_field = "reasoning_content"
     """The field of a message that has its reasoning."""
     refusal_field = "refusal"
     """The field of a message that has its refusal."""
     system_fingerprint: str | None = None
-    """The configuration of the model; OpenAI has none for its newest models."""
+    """The fingerprint of the model's configuration; OpenAI sends none for its newest models."""
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response.
@@ -182,9 +182,9 @@ class OpenAIChat:
         start = to_json(head)[:-1] + b',"choices":[{"index":0,"delta":'
         options = context.request.body.get("stream_options")
         with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
-        # A server without usage ignores the option.
+        # A server that sends no usage ignores the option.
         with_usage = with_usage and context.sends_usage
-        # With usage on, all chunks but the last have `"usage": null`.
+        # With usage enabled, all chunks except the last have `"usage": null`.
         end = b'}],"usage":null}' if with_usage else b"}]}"
 
         count = context.request.count_candidates()
@@ -202,12 +202,12 @@ class OpenAIChat:
         positions: dict[str, int] = {}
         build_tool_call_delta = functools.partial(_build_tool_call_delta, positions)
         yield from self._encode_chunks(context, encode, build_tool_call_delta)
-        # The finish reason has a chunk of its own, after the last delta.
+        # The finish reason has its own chunk, after the last delta.
         yield encode({}, context.get_finish_reason())
         if with_usage:
             yield server_sent_event({**head, "choices": [], "usage": build_usage(context)})
         if context.request.body.get("store"):
-            # Built from the whole reply, which stores it.
+            # Build the body of the whole reply, which also stores the completion.
             copied = ResponseContext(context.request, context.answer, context.mock)
             self.build_body(copied, collect_reply(copied))
         yield server_sent_event("[DONE]")
@@ -272,7 +272,7 @@ def build_usage(context: ResponseContext) -> JSONObject:
 
 
 def repeat_choice(event: bytes, count: int) -> bytes:
-    """Return the event of the first choice of a stream, followed by that of each other."""
+    """Return the event of a stream's first choice, followed by the same event for each other."""
     events = [event]
     for index in range(1, count):
         other = b'"choices":[{"index":%d,' % index
@@ -301,7 +301,7 @@ def _build_tool_call_delta(positions: dict[str, int], chunk: Event) -> JSONObjec
     if chunk.type == "tool_call_args":
         call["function"] = {"arguments": chunk.chunk}
     else:
-        # Only the first delta of a call has its id and type; clients go by the index after it.
+        # Only the first delta of a call has its id and type; after it, clients use the index.
         call["id"] = call_id
         call["type"] = "function"
         call["function"] = {"name": chunk.chunk, "arguments": ""}
@@ -341,7 +341,7 @@ def _parse_audio(audio: str | JSONObject | None) -> Message:
 
 
 def _parse_file(file: JSONObject) -> Message:
-    """Parse a file: its data, or the id of an uploaded one."""
+    """Parse a file: its data, or the id of an uploaded file."""
     data = file.get("file_data")
     if data:
         return make_file_part(str(data), file.get("filename"))
@@ -364,7 +364,7 @@ def _parse_message(message: JSONObject) -> Message:
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if reasoning:
         parts.insert(0, {"type": "reasoning", "text": str(reasoning)})
-    # A refusal stands in a field of its own, or in a part of the content.
+    # A refusal is in its own field, or in a part of the content.
     if message.get("refusal"):
         parts.append(make_text_part(str(message["refusal"])))
     # `function_call` was the name before tool calls; it has no id.
@@ -376,7 +376,7 @@ def _parse_message(message: JSONObject) -> Message:
 
 
 def _parse_tool_call(call: JSONObject) -> Message:
-    """Parse a call of a function, or of a custom tool, which takes a text."""
+    """Parse a call to a function, or to a custom tool, which gets a text."""
     function = call.get("function") or call.get("custom") or {}
     arguments = function.get("arguments", function.get("input"))
     name = str(function.get("name"))

@@ -51,11 +51,11 @@ PARSED_FIELDS = (
 )
 """The fields of a request that are not options."""
 INPUT_FIELDS = ("input", "previous_response_id", "prompt", "conversation")
-"""The fields of a request of which one must be present."""
+"""The fields of a request, at least one of which must be present."""
 EARLIER_FIELDS = {"previous_response_id", "conversation"}
-"""The fields of a request that name what comes before it."""
+"""The fields of a request that name a previous response or a conversation."""
 URL_FIELDS = {"input_image": ("image_url", "file_id"), "input_file": ("file_url", "file_id")}
-"""The fields of a part that may have its URL, in order of preference."""
+"""The fields of a part that may contain its URL, in order of preference."""
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """The reasons of an incomplete response, by the finish reasons of Chat Completions."""
 ENCRYPTED_REASONING = "bW9jaw=="
@@ -93,7 +93,7 @@ class OpenAIResponses:
             items = []
         if isinstance(items, str):
             items = [{"role": "user", "content": items}]
-        # The instructions come before the system messages, as for the model itself.
+        # The instructions come before the system messages, as the model gets them.
         system = [str(body["instructions"])] if body.get("instructions") else []
         others = []
         for item in items:
@@ -202,10 +202,10 @@ def parse_partial_request(
 
 
 def _get_template_id(body: JSONObject) -> str:
-    """Return the id of the prompt template, which knows the model.
+    """Return the id of the prompt template, which sets the model.
 
     Raises:
-        WireError: there is none, so that the model is missing.
+        WireError: the request has no prompt template, so the model is missing.
     """
     prompt = body.get("prompt")
     template_id = prompt.get("id") if isinstance(prompt, dict) else None
@@ -215,10 +215,10 @@ def _get_template_id(body: JSONObject) -> str:
 
 
 def _load_earlier_messages(body: JSONObject, mock: Mock, sent: WireRequest) -> list[Message]:
-    """Return the messages that come before a request: of a stored response or a conversation.
+    """Return the earlier messages of a request, from a stored response or a conversation.
 
     Raises:
-        WireError: the mock stores nothing with this id.
+        WireError: the mock stores no object with this id.
     """
     conversation = body.get("conversation")
     response_id = body.get("previous_response_id")
@@ -236,7 +236,7 @@ def _load_earlier_messages(body: JSONObject, mock: Mock, sent: WireRequest) -> l
     if stored is None:
         stored = mock.stored_objects.get(_get_connection_id(sent, response_id))
     if not isinstance(stored, tuple):
-        # What a cassette answers may follow a response that was not recorded.
+        # A request that a cassette answers may continue a response that was not recorded.
         if stored is None and mock.cassette is not None:
             return []
         message = f"Previous response with id '{response_id}' not found."
@@ -248,9 +248,9 @@ def _load_earlier_messages(body: JSONObject, mock: Mock, sent: WireRequest) -> l
 
 
 def _get_connection_id(sent: WireRequest | None, response_id: object) -> str:
-    """Return the id of a response that only its connection knows; empty for HTTP.
+    """Return the id of a response that only its connection can continue; empty for HTTP.
 
-    A WebSocket continues from its own responses, even if the client forbids to store them:
+    A WebSocket continues its own responses, even if the client forbids storing them:
     https://developers.openai.com/api/docs/guides/websocket-mode.
     """
     key = None if sent is None else sent.headers.get("sec-websocket-key")
@@ -258,7 +258,7 @@ def _get_connection_id(sent: WireRequest | None, response_id: object) -> str:
 
 
 def _parse_items(items: list[JSONObject]) -> list[Message]:
-    """Parse the items of a conversation; those of an unknown type are left out."""
+    """Parse the items of a conversation; items of unknown types are skipped."""
     messages = []
     for item in items:
         message = _parse_item(item)
@@ -280,7 +280,7 @@ def _parse_item(item: JSONObject) -> Message | None:
     if kind in ("function_call_output", "custom_tool_call_output"):
         return {"role": "tool", "parts": _parse_output(item)}
     if kind == "reasoning":
-        # A summary by OpenAI, or the whole by models that others serve.
+        # OpenAI sends a summary; models of other providers send the whole reasoning.
         parts = parse_parts(item.get("summary"), _parse_reasoning_part)
         parts += parse_parts(item.get("content"), _parse_reasoning_part)
         return {"role": "assistant", "parts": parts} if parts else None
@@ -298,7 +298,7 @@ def _parse_output(item: JSONObject) -> list[Message]:
 
 
 def _parse_reasoning_part(part: JSONObject) -> Message | None:
-    """Parse a part of reasoning; None for one without text, as encrypted reasoning has."""
+    """Parse a part of reasoning; None for a part without text, as in encrypted reasoning."""
     text = part.get("text")
     return {"type": "reasoning", "text": str(text)} if text else None
 
@@ -320,7 +320,7 @@ def _parse_part(part: JSONObject) -> Message | None:
 def _parse_file_part(part: JSONObject) -> Message | None:
     """Parse an image, a file or audio; None for an unknown type."""
     kind = part.get("type")
-    # Data goes first: it is all that the model gets, whatever else names the file.
+    # Data takes precedence: the model gets only this, even if other fields name the file.
     if kind == "input_file" and part.get("file_data"):
         return make_file_part(str(part["file_data"]), part.get("filename"))
     if kind in URL_FIELDS:
@@ -357,7 +357,7 @@ def _parse_tool_choice(choice: object) -> str | None:
     kind = choice.get("type")
     if kind == "allowed_tools":
         return parse_allowed_tools(choice.get("mode"), choice.get("tools") or ())
-    # A tool that OpenAI runs itself is named by its type.
+    # A tool that OpenAI runs itself has its type as name.
     name = choice.get("name") or kind
     return None if name is None else str(name)
 
@@ -372,7 +372,7 @@ def store_provider_response(mock: Mock | None, request: HTTPRequest, data: objec
     """
     for body in data if isinstance(data, list) else [data]:
         response = body.get("response", body) if isinstance(body, dict) else None
-        # A test may leave out what its application does not read.
+        # A test may leave out fields that its application does not read.
         if not isinstance(response, dict) or response.get("object", "response") != "response":
             continue
         if response.get("output"):
@@ -390,7 +390,7 @@ def store_response(mock: Mock | None, request: HTTPRequest, response: JSONObject
         object_id = _get_connection_id(request.sent, object_id)
         if not object_id:
             return
-    # As `Mock.store_object`, which is not called here, because this runs in each call.
+    # Same as `Mock.store_object`, inlined for speed, as this runs for each call.
     objects = mock.stored_objects
     objects[object_id] = (request.conversation, response, request.body)
     limit = mock.history.limit
@@ -406,7 +406,7 @@ def store_response(mock: Mock | None, request: HTTPRequest, response: JSONObject
 
 def _build_empty_message_item(context: ResponseContext, index: int) -> JSONObject:
     """Return a message item before its text, at an index of the output."""
-    # The id is the same in all events of the item, by which SDKs bring them together.
+    # All events of the item have the same id, as SDKs match them by it.
     suffix = f"_{index}" if index > 1 else ""
     return {
         "id": f"msg_mock_{context.number}{suffix}",
@@ -500,7 +500,7 @@ def build_response_object(
 
 
 def _choose_service_tier(body: JSONObject, status: str, tier: str) -> str:
-    """Return the tier of a response; before its end OpenAI repeats that of the request."""
+    """Return the tier of a response; before its end, OpenAI repeats the request's tier."""
     if status == "in_progress":
         tier = body.get("service_tier") or "auto"
     return tier
@@ -515,14 +515,14 @@ def finish_response(context: ResponseContext, output: list[JSONObject], reason: 
         reason: the finish reason in the terms of Chat Completions.
     """
     if reason in INCOMPLETE_REASONS and output and "status" in output[-1]:
-        # The item in which the answer ended; reasoning has no status.
+        # The last item, in which the answer ended; reasoning has no status.
         output[-1]["status"] = "incomplete"
     if reason in INCOMPLETE_REASONS:
         body = build_response_object(context, "incomplete", output)
         body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
     else:
         body = build_response_object(context, "completed", output)
-    # Null if none is sent, as before the end of a response.
+    # Null if no usage is sent, as before the end of a response.
     if context.sends_usage:
         body["usage"] = _build_usage(context)
     store_response(context.mock, context.request, body)
@@ -558,7 +558,7 @@ class ResponseStream:
         self.open_item: tuple[str, str] | None = None
         """The type of the open item, and the id of its tool call."""
         self.position: JSONObject = {}
-        """The fields that say where in the response the open item is."""
+        """The fields that locate the open item in the response."""
         # The name is part of an item's final event, long after the chunk that has it.
         self._tool_names: dict[str, str] = {}
         """The names of the called tools, by the ids of their calls."""
@@ -582,7 +582,7 @@ class ResponseStream:
             else:
                 yield from self.add_chunk(chunk)
         if self.open_item is None and not self.output:
-            # An empty reply has one empty message, as it has when it is not streamed.
+            # An empty reply has one empty message, as in a response that is not streamed.
             yield from self._open("message", "")
         reason = context.get_finish_reason()
         yield from self.close("incomplete" if reason in INCOMPLETE_REASONS else "completed")
@@ -590,7 +590,7 @@ class ResponseStream:
         yield self.encode(f"response.{final['status']}", {"response": final})
 
     def encode(self, kind: str, fields: JSONObject) -> bytes:
-        """Encode an event under the next number."""
+        """Encode an event with the next sequence number."""
         data = {"type": kind, "sequence_number": next(self._numbers), **fields}
         return server_sent_event(data, kind)
 
@@ -612,7 +612,7 @@ class ResponseStream:
         return []
 
     def _add_hidden_reasoning(self) -> list[bytes]:
-        """Return the events for reasoning of which no summary is shown."""
+        """Return the events for reasoning without a visible summary."""
         item = build_reasoning_item(self.context, "")
         fields = {"output_index": len(self.output), "item": item}
         self.output.append(item)
@@ -620,9 +620,9 @@ class ResponseStream:
         return [added, self.encode("response.output_item.done", fields)]
 
     def _add_text(self, kind: str, call_id: str, text: str) -> list[bytes]:
-        """Add a text to the item of a type and a call, which is opened first if need be."""
+        """Add a text to the item of a type and a call, and open the item first if necessary."""
         events = []
-        # Chunks of several calls may alternate; each change starts a new item.
+        # Chunks of several calls may alternate; each change of the call starts a new item.
         if self.open_item != (kind, call_id):
             events += self.close()
             events += self._open(kind, call_id)
@@ -686,7 +686,7 @@ class ResponseStream:
         return build_function_call_item(call, status)
 
     def _encode_part(self, stage: str, kind: str) -> bytes:
-        """Encode the event that the part of the open item is `added` or `done`."""
+        """Encode the event that marks the part of the open item as `added` or `done`."""
         if kind == "message":
             name = f"response.content_part.{stage}"
             part = {"type": "output_text", "text": self.text, "annotations": [], "logprobs": []}

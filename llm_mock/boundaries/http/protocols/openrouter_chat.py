@@ -16,7 +16,7 @@ class OpenRouterChat(OpenAIChat):
     reasoning_field = "reasoning"
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
-        """Return the first fields of a response, among them the provider that answered."""
+        """Return the first fields of a response, including the provider that answered."""
         return {**super().build_response_head(context, kind), "provider": "llm-mock"}
 
     def build_unknown_model_error(self, model_id: str) -> WireError:

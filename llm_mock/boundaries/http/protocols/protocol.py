@@ -27,10 +27,10 @@ DEPLOYMENT = re.compile("/deployments/([^/]+)/")
 
 
 class WireProtocol(Protocol):
-    """A provider's API. Each module of this package has an instance named `PROTOCOL`."""
+    """The interface of an API. Each module of this package has an instance named `PROTOCOL`."""
 
     provider: ProviderDescriptor
-    """The provider whose words and error format it has."""
+    """The provider whose error format the API uses."""
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request.
@@ -61,7 +61,7 @@ class WireProtocol(Protocol):
 
         Args:
             error: the error.
-            number: the count of events before it.
+            number: the number of events before it.
         """
 
 
@@ -69,7 +69,7 @@ def parse_json_body(content: bytes) -> JSONObject:
     """Parse a body as a JSON object.
 
     Raises:
-        WireError: the body is not a JSON object; worded as the providers word it.
+        WireError: the body is not a JSON object; the message is the provider's.
     """
     try:
         value = from_json(content, allow_inf_nan=False)
@@ -81,10 +81,10 @@ def parse_json_body(content: bytes) -> JSONObject:
 
 
 def read_model(body: JSONObject, sent: WireRequest) -> str:
-    """Return the model that a body names, or else the deployment of Azure in the path.
+    """Return the model in a body, or else the Azure deployment in the path.
 
     Returns:
-        The name; an empty text if there is none.
+        The name, or an empty string.
     """
     model: str | None = body.get("model")
     if model is not None:
@@ -96,7 +96,7 @@ def read_model(body: JSONObject, sent: WireRequest) -> str:
 def validate_body(
     body: JSONObject, shape: Shape, errors: ErrorFormat, *required: str
 ) -> JSONObject:
-    """Return a body whose fields have the types that the API accepts.
+    """Validate the types of a body's fields, and return the body.
 
     Args:
         body: the body.
@@ -105,9 +105,9 @@ def validate_body(
         required: the fields that must be present.
 
     Raises:
-        WireError: a type is wrong or a field is missing; worded as the provider words it.
+        WireError: a type is wrong or a field is missing; the message is the provider's.
     """
-    # Types go first, as with the providers: a wrong type is reported before a missing field.
+    # Like the providers, report a wrong type before a missing field.
     mismatch = find_mismatch(body, shape)
     if mismatch is not None:
         raise errors.build_invalid_type_error(mismatch)
@@ -117,8 +117,8 @@ def validate_body(
     return body
 
 
-# This runs for each value of each request. It is written by hand, because pydantic reports errors
-# in its own words, and cannot be imported as fast.
+# This runs for each value of each request. It does not use pydantic, which has its own error
+# messages and is slower to import.
 def find_mismatch(value: Any, shape: Shape) -> Mismatch | None:
     """Return the first value that does not have the type of its shape; None for a valid body."""
     kind = type(value)
@@ -138,7 +138,7 @@ def _find_in_object(value: dict[str, object], fields: dict[str, Shape]) -> Misma
             continue
         mismatch = find_mismatch(item, shape)
         if mismatch is not None:
-            # The path is built only if there is something to report.
+            # For speed, the path is built only if there is a mismatch.
             return mismatch._replace(path=(name, *mismatch.path))
     return None
 
@@ -163,7 +163,7 @@ def parse_parts(
 
     Args:
         content: the content.
-        parse_part: parses a part; None for a part of an unknown type, which is left out.
+        parse_part: parses a part; returns None for an unknown type, which is skipped.
     """
     if isinstance(content, str):
         return [make_text_part(content)] if content else []
@@ -185,7 +185,7 @@ def make_attachment_part(
 def make_url_part(url: str, type: str | None = None) -> Message:
     """Return a message part for a URL; a `data:image/png;base64,…` URL is decoded."""
     if not url.startswith("data:"):
-        # Nothing is downloaded: the attachment has its URL alone.
+        # Nothing is downloaded: the attachment has only its URL.
         return make_attachment_part(type, url)
     head, _, data = url[5:].partition(",")
     media_type = head.split(";")[0]
@@ -200,7 +200,7 @@ def make_base64_part(data: str, type: str | None) -> Message:
     """
     try:
         standard = data.replace("-", "+").replace("_", "/")
-        # Some clients leave out the padding, which `b64decode` insists on.
+        # Some clients leave out the padding, which `b64decode` requires.
         padding = "=" * (-len(data) % 4)
         content = base64.b64decode(standard + padding, validate=True)
     except (binascii.Error, ValueError, AttributeError):
@@ -214,7 +214,7 @@ def make_file_part(data: str, filename: str | None) -> Message:
     Raises:
         WireError: the data is not valid base64.
     """
-    # OpenRouter takes addresses of files, too.
+    # OpenRouter accepts URLs of files, too.
     if data.startswith(("data:", "http://", "https://")):
         return make_url_part(data, "application/pdf")
     media_type = mimetypes.guess_type(filename or "")[0]
@@ -222,7 +222,7 @@ def make_file_part(data: str, filename: str | None) -> Message:
 
 
 def extract_options(body: JSONObject, *known: str) -> JSONObject:
-    """Return the fields of a body that are options: all but the known and the empty ones."""
+    """Return the options in a body: all fields except known and empty ones."""
     options = {}
     for name, value in body.items():
         if name not in known and value is not None:
@@ -231,7 +231,7 @@ def extract_options(body: JSONObject, *known: str) -> JSONObject:
 
 
 def remove_format(body: JSONObject, config_name: str, format_name: str) -> JSONObject:
-    """Return a body without the format of the answer, which is the schema of the call.
+    """Return a body without the answer format, as the call stores it as a schema.
 
     Args:
         body: the body.
@@ -267,7 +267,7 @@ def parse_allowed_tools(mode: str | None, tools: Iterable[JSONObject]) -> str | 
         tools: the tools, each with its `name`; tools of other types have none.
 
     Returns:
-        The name of the tool, if it is the only one and must be called; else the mode.
+        The name of the tool if it is the only one and must be called, else the mode.
     """
     names = [tool.get("name") for tool in tools]
     if mode == "required" and len(names) == 1 and names[0]:
@@ -276,7 +276,7 @@ def parse_allowed_tools(mode: str | None, tools: Iterable[JSONObject]) -> str | 
 
 
 def parse_function_tools(body: JSONObject) -> list[Tool]:
-    """Return the tools of a request that has them in the form of `FUNCTION_TOOLS`."""
+    """Return the tools of a request that uses the form of `FUNCTION_TOOLS`."""
     tools = []
     for tool in body.get("tools") or ():
         function = tool.get("function") or {}
@@ -286,11 +286,11 @@ def parse_function_tools(body: JSONObject) -> list[Tool]:
 
 
 def add_schema_title(schema: object, name: object) -> JSONObject | None:
-    """Return a schema with a title, by which replies name it.
+    """Return a schema with a title, which replies use as its name.
 
     Args:
-        schema: the schema of the request; None is returned for anything but an object.
-        name: the name that the request gives the schema; its own title wins.
+        schema: the schema of the request; if it is not an object, None is returned.
+        name: the name in the request; the schema's own title takes precedence.
     """
     if not isinstance(schema, dict):
         return None
@@ -298,13 +298,13 @@ def add_schema_title(schema: object, name: object) -> JSONObject | None:
 
 
 def split_tool_results(parts: list[Message], role: str) -> Iterator[Message]:
-    """Yield the messages of a turn, with the results of tools in a message of their own.
+    """Yield the messages of a turn, with tool results in a separate message.
 
-    Anthropic and Google send results in a message of the user, OpenAI and `llm` do not.
+    Anthropic and Google send tool results in a user message, OpenAI and `llm` do not.
     """
     results = [part for part in parts if part["type"] == "tool_result"]
     others = [part for part in parts if part["type"] != "tool_result"]
-    # Results first: they answer the turn before, and the user's text comes after them.
+    # Results first: they answer the previous turn, and the user's text follows them.
     if results:
         yield {"role": "tool", "parts": results}
     if others or not results:

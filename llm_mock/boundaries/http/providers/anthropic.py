@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch
 
 USAGE_DETAILS = ("cache_creation", "output_tokens_details", "server_tool_use")
-"""The further counts of the usage, which are left out if they are not scripted."""
+"""The additional counts in the usage, which are left out unless they are scripted."""
 _ANTHROPIC = ClientKey(
     (
         "ANTHROPIC_API_KEY",
@@ -58,13 +58,13 @@ class AnthropicFormat(ErrorFormat):
             body = error.body
         else:
             kind = error.type
-            # A type of another provider's would not be understood.
+            # Clients would not recognize the error type of another provider.
             if kind not in ANTHROPIC_TYPES.values():
                 other = "api_error" if error.status >= 500 else "invalid_request_error"
                 kind = ANTHROPIC_TYPES.get(error.status, other)
             details = {"type": kind, "message": error.message}
             body = {"type": "error", "error": details, "request_id": "req_mock"}
-        # Anthropic repeats the id of the header; that of a real error stays as it is.
+        # Anthropic repeats the id from the header; a real error keeps its id.
         if body.get("request_id") == "req_mock" and error.request_id is not None:
             return {**body, "request_id": error.request_id}
         return body
@@ -96,7 +96,7 @@ class AnthropicModelFormat(ModelFormat):
         }
 
     def build_list(self, models: Sequence[str]) -> JSONObject:
-        """Return the body that lists models, which has all of them on one page."""
+        """Return the body that lists models, all on one page."""
         return {
             "data": [self.describe(model) for model in models],
             "has_more": False,

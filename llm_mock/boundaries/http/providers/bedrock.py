@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch
 
 AWS_DOMAINS = r"(amazonaws\.(com(\.cn)?|eu)|api\.aws|api\.amazonwebservices\.(com\.cn|eu))"
-"""A regular expression for the domains of AWS, those for IPv6 and of its partitions too."""
+"""A regular expression for AWS domains, including those for IPv6 and for partitions."""
 AWS_TYPES = {
     400: "ValidationException",
     401: "UnrecognizedClientException",
@@ -49,13 +49,13 @@ JSON_TERMS = {
     float: "NUMBER_VALUE",
     type(None): "NULL_VALUE",
 }
-"""The terms of AWS for JSON values that are neither lists nor objects."""
+"""The AWS terms for JSON values that are neither lists nor objects."""
 
 
 class AWSFormat(ErrorFormat):
-    """The error format of AWS, whose type is in a header.
+    """The error format of AWS, which has the error type in a header.
 
-    A body that was made for Bedrock has the type in `__type`, which is not sent.
+    A body that was written for Bedrock has the type in `__type`, which is not sent.
     """
 
     request_id_header = "x-amzn-requestid"
@@ -100,7 +100,7 @@ class AWSFormat(ErrorFormat):
 def build_headers(
     api: str, is_streamed: bool, input_tokens: int, output_tokens: int
 ) -> dict[str, str]:
-    """Return the headers by which InvokeModel tells what its bodies say in different ways."""
+    """Return InvokeModel's headers with values that its bodies contain in different forms."""
     if api != "invoke_model":
         return {}
     if is_streamed:
@@ -129,7 +129,7 @@ BEDROCK = ProviderDescriptor(
         "length": "max_tokens",
         "content_filter": "content_filtered",
     },
-    # That of Anthropic, whose client for Bedrock reads it; boto3 does not.
+    # Anthropic's header, which its client for Bedrock reads; boto3 does not.
     reads_retry_after_ms=True,
     stream_type=MEDIA_TYPE,
     build_headers=build_headers,

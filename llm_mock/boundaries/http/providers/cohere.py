@@ -30,13 +30,13 @@ JSON_TERMS = {
     list: "array",
     dict: "object",
 }
-"""The terms of Cohere for the types of JSON values."""
+"""Cohere's terms for the types of JSON values."""
 
 
 class CohereFormat(ErrorFormat):
-    """The error format of Cohere, a message and the id of the response.
+    """The error format of Cohere: a message and the id of the response.
 
-    See https://docs.cohere.com/reference/errors, which has the messages, too.
+    For the format and the messages, see https://docs.cohere.com/reference/errors.
     """
 
     request_id_header = "x-debug-trace-id"
@@ -99,7 +99,7 @@ COHERE = ProviderDescriptor(
         "stop": "COMPLETE",
         "tool_calls": "TOOL_CALL",
         "length": "MAX_TOKENS",
-        # Cohere has no reason of its own for a filter.
+        # Cohere has no specific finish reason for a filter.
         "content_filter": "ERROR",
     },
     apis=(ModelAPI("cohere.chat", "/v2/chat$", "cohere_chat", rules="cohere_chat"),),

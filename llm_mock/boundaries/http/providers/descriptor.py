@@ -1,4 +1,4 @@
-"""The descriptor of a provider: all that tells its API from those of other providers."""
+"""The descriptor of a provider: the differences between its API and other providers' APIs."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ if TYPE_CHECKING:
     from llm_mock.behaviour.refusals import Refusal
 
 SERVER_SENT_EVENTS = "text/event-stream; charset=utf-8"
-"""The media type of the streams of most providers."""
+"""The media type of most providers' streams."""
 HeaderBuilder = Callable[[str, bool, int, int], dict[str, str]]
-"""Returns headers for the API, whether it streams, and the tokens of request and answer."""
+"""Returns headers; gets the API, whether it streams, and the numbers of input and output tokens."""
 
 
 class ClientKey(NamedTuple):
-    """The sources of a client's credentials; if one is set, the client gets no placeholder."""
+    """The sources of a client's credentials. If one is set, the client gets no placeholder."""
 
     variables: tuple[str, ...]
     """Environment variables with credentials."""
     arguments: tuple[str, ...] = ()
-    """Arguments with credentials, beside `api_key`."""
+    """Arguments with credentials, besides `api_key`."""
     flags: tuple[str, ...] = ()
     """Variables that, if true, make the client use another kind of credentials."""
 
 
 class ServerAccess(NamedTuple):
-    """The way in which programs outside of this process find the mock server and its keys."""
+    """The paths and variables through which other programs find the mock server."""
 
     prefix: str = ""
-    """The first part of the paths at the server; empty for a provider without paths of its own."""
+    """The first segment of the paths at the server; empty for a provider without its own paths."""
     host: str = ""
     """The host of the real API; by default the first domain of the provider."""
     base_urls: Mapping[str, str] = {}
-    """Environment variables for the URL of the API, with the paths at the server."""
+    """Environment variables for the URL of the API, each with its path at the server."""
     optional_base_urls: Mapping[str, str] = {}
-    """Variables that are only replaced if set: some programs behave differently with one."""
+    """Variables that are replaced only if set, as they change the behaviour of some programs."""
     keys: tuple[str, ...] = ()
-    """Variables with API keys, which get a placeholder."""
+    """Variables with API keys, which are set to a placeholder."""
     optional_keys: tuple[str, ...] = ()
-    """Those of `ProviderDescriptor.optional_keys` that are not named after the provider."""
+    """Additional names for `ProviderDescriptor.optional_keys`."""
     removed_keys: tuple[str, ...] = ()
     """Variables that SDKs prefer to those in `keys`."""
 
 
 class ModelAPI(NamedTuple):
-    """An API that calls a model, and that no other provider has."""
+    """An API for calls to models that only one provider offers."""
 
     name: str
     """Its name in `HTTPRequest.api`, and in cassettes."""
     path: str
     """A regular expression for the path of its requests."""
     protocol: str
-    """Its module in `protocols`, which has the parser of its responses, too, as `READER`."""
+    """Its module in `protocols`, which also contains the parser of its responses, `READER`."""
     rules: str | None = None
-    """The module in `request_rules` with the rules of the provider's own hosts."""
+    """The module in `request_rules` with the rules for the provider's own hosts."""
     is_local: bool = False
-    """True for an API of programs on the application's machine, where its rules hold, too."""
+    """True for an API of programs on the application's machine, to which its rules apply, too."""
 
 
 class OwnEndpoint(NamedTuple):
-    """An endpoint that does not generate text, and that no other provider has."""
+    """An endpoint that does not generate text, and that only one provider offers."""
 
     method: str
     path: str
@@ -71,68 +71,68 @@ class OwnEndpoint(NamedTuple):
     handler: str
     """The function that answers it, as `module:function` of `protocols`."""
     calls_model: bool = True
-    """False for an endpoint that only describes models."""
+    """True unless the endpoint only describes models."""
 
 
 class ProviderDescriptor(NamedTuple):
-    """A provider of models, and the differences of its API from OpenAI's."""
+    """A provider of models, and the differences between its API and OpenAI's."""
 
     name: str
     domains: tuple[str, ...] = ()
-    """The domains of its API, each with all subdomains."""
+    """The domains of its API, each including all subdomains."""
     host_patterns: tuple[str, ...] = ()
     """Regular expressions for hosts whose names contain a region."""
     shared_hosts: tuple[tuple[str, str], ...] = ()
-    """Regular expressions for hosts that serve other things too, and for their model paths."""
+    """Regular expressions for hosts that also serve other content, and for their model paths."""
     base_url_variables: tuple[str, ...] = ()
     """Environment variables in which SDKs and frameworks look for the URL of its API."""
     user_agents: tuple[str, ...] = ()
-    """Regular expressions for the user agents of its SDKs, in any case."""
+    """Regular expressions for the user agents of its SDKs; they ignore case."""
     clients: Mapping[str, Mapping[str, ClientKey]] = {}
     """The clients of its SDKs that refuse to start without a key, by package and class."""
     errors: ErrorFormat = OPENAI
     """The format of its error responses."""
     models: ModelFormat | None = OPENAI_MODELS
-    """The format of its models; None: they are not answered."""
+    """The format of its models; None if the mock does not answer requests for models."""
     embedding_id: str | None = None
-    """The id of its responses with embeddings, with the placeholder `{model}`; None for no id."""
+    """The id of its embedding responses, with the placeholder `{model}`; None for no id."""
     finish_reasons: Mapping[str, str] = {}
-    """Its finish reasons by those of Chat Completions; others are the same."""
+    """Its finish reasons, by the finish reasons of Chat Completions that differ."""
     protocols: Mapping[str, str | None] = {}
-    """Its variant of a protocol, by the protocol of `routing.MODEL_PATHS`; None: it has none."""
+    """Its variant of a protocol, by the protocol in `routing.MODEL_PATHS`; None for no such API."""
     apis: tuple[ModelAPI, ...] = ()
-    """The APIs that call its models, beside those of `routing.MODEL_PATHS`."""
+    """The APIs for calls to its models, besides those in `routing.MODEL_PATHS`."""
     endpoints: tuple[OwnEndpoint, ...] = ()
-    """Its other endpoints, beside those of `other_endpoints.ENDPOINTS`."""
+    """Its other endpoints, besides those in `other_endpoints.ENDPOINTS`."""
     refusals: Mapping[str, Refusal] = {}
-    """Its error responses by kind of failure, beside those of `behaviour.refusals`."""
+    """Its error responses, by kind of failure, besides those in `behaviour.refusals`."""
     reads_retry_after_ms: bool = False
     """True if its SDK reads the header `retry-after-ms` before `retry-after`."""
     stream_type: str = SERVER_SENT_EVENTS
     """The media type of its streams."""
     build_headers: HeaderBuilder | None = None
-    """Returns further headers of an answer."""
+    """Returns additional headers of a response."""
     server: ServerAccess = ServerAccess()
-    """The way in which programs find the mock server."""
+    """The paths and variables through which other programs find the mock server."""
 
     @property
     def optional_keys(self) -> tuple[str, ...]:
-        """Variables with keys that are only replaced if set: programs choose a provider by them."""
+        """Variables with keys that are replaced only if set: programs choose a provider by them."""
         names = self.server.optional_keys
         if self.shared_hosts:
-            # The key is also that of the other things.
+            # The hosts use the same key for other content.
             return names
         return (f"{self.name.upper()}_API_KEY", *names)
 
     def get_finish_reason(self, reason: str) -> str:
-        """Return its finish reason for one of Chat Completions."""
+        """Convert a finish reason of Chat Completions to this provider's."""
         return self.finish_reasons.get(reason, reason)
 
     def parse_finish_reason(self, reason: str) -> str | None:
-        """Return the finish reason of Chat Completions for one of this provider.
+        """Convert a finish reason of this provider to that of Chat Completions.
 
         Returns:
-            The reason; None for the normal end of a reply, with tool calls or without.
+            The reason; None for the normal end of a reply, with or without tool calls.
         """
         for common, own in self.finish_reasons.items():
             if own == reason:

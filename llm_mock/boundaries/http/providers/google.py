@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch
 
 USAGE_PARTS = ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount")
-"""The counts in the usage that are only there if they are not zero."""
+"""The counts in the usage that are left out if they are zero."""
 _GOOGLE = ClientKey(
     ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     ("credentials", "enterprise", "vertexai", "project", "location"),

@@ -35,11 +35,11 @@ GO_TYPES = {
     list: "[]interface {}",
     dict: "map[string]interface {}",
 }
-"""The terms of Go for the types of JSON values, and for its own."""
+"""The Go terms for types, by the types of JSON values."""
 
 
 class OllamaFormat(TextFormat):
-    """The error format of Ollama, a text in the words of Go.
+    """The error format of Ollama: a text, for decoding errors in Go's words.
 
     See https://github.com/ollama/ollama: docs/api/errors.mdx and server/routes.go.
     """
@@ -70,7 +70,7 @@ OLLAMA = ProviderDescriptor(
     ),
     user_agents=("^ollama-python/",),
     errors=OllamaFormat(),
-    # A reply with tool calls ends as any other.
+    # A reply with tool calls ends like any other.
     finish_reasons={"tool_calls": "stop"},
     apis=(
         ModelAPI("ollama.chat", "/api/chat$", "ollama", rules="ollama", is_local=True),
@@ -107,7 +107,7 @@ OLLAMA = ProviderDescriptor(
     server=ServerAccess(
         prefix="ollama",
         host="ollama.com",
-        # Not without need: it is also the address at which `ollama serve` listens.
+        # Replaced only if set: it is also the address on which `ollama serve` listens.
         optional_base_urls={"OLLAMA_HOST": "/ollama"},
     ),
 )

@@ -14,7 +14,7 @@ class OpenRouterFormat(ErrorFormat):
     def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values; a body in this format is kept."""
         body = error.body
-        # The status is repeated as a number, where OpenAI has a word.
+        # The code is the status as a number, while OpenAI sends a string.
         if isinstance(body, dict) and isinstance(get_details(body).get("code"), int):
             return body
         return {"error": {"message": error.message, "code": error.status}}

@@ -1,4 +1,4 @@
-"""Providers whose APIs are OpenAI's, and those that are only refused; they differ in hosts."""
+"""Providers that offer OpenAI's API at other hosts, and providers whose requests are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All providers, loaded when the first request or connection is looked up."""
+"""Look up providers; all are loaded at the first lookup of a request or connection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    """The providers, and the tables in which they are looked up.
+    """The providers, and the tables for their lookup.
 
     Args:
         providers: the descriptors.
@@ -36,9 +36,9 @@ class Registry:
         self.shared_hosts: list[tuple[re.Pattern[str], re.Pattern[str], str]] = []
         self.user_agents: list[tuple[re.Pattern[str], str]] = []
         self.apis: dict[str, ModelAPI] = {}
-        """The APIs that only one provider has, by name."""
+        """The APIs that only one provider offers, by name."""
         self.own_paths: list[tuple[re.Pattern[str], str]] = []
-        """The paths of these APIs, and of endpoints that only one provider has."""
+        """The paths of these APIs, and of endpoints that only one provider offers."""
         variables: dict[str, str] = {}
         for provider in providers:
             name = provider.name
@@ -59,7 +59,7 @@ class Registry:
             if provider.refusals:
                 register_refusals(name, provider.refusals)
         self.base_url_variables = dict(sorted(variables.items()))
-        """The names of providers by environment variable; the first that is set wins."""
+        """The names of providers by environment variable; the first set variable is used."""
         self.base_url_names = frozenset(variables)
 
 
@@ -80,10 +80,10 @@ def get_registry() -> Registry:
 
 
 def find_clients(package: str) -> list[tuple[str, ClientKey]]:
-    """Return the names of the clients in the package of an SDK, and the sources of their keys."""
+    """Return the names of the clients in an SDK's package, with the sources of their keys."""
     clients: list[tuple[str, ClientKey]] = []
     for name, packages in MODULES.items():
-        # Only the descriptors of that SDK are loaded, not those of all providers.
+        # Load only the descriptors of this SDK, and not of all providers.
         if package in packages:
             for provider in load_module(name):
                 clients += provider.clients.get(package, {}).items()
@@ -91,19 +91,19 @@ def find_clients(package: str) -> list[tuple[str, ClientKey]]:
 
 
 def find_provider(name: str) -> ProviderDescriptor | None:
-    """Return the descriptor of a name; None for a host that the project listed."""
+    """Return the descriptor of a provider; None for a host that the project listed."""
     return get_registry().by_name.get(name)
 
 
 def get_descriptor(name: str) -> ProviderDescriptor:
-    """Return the descriptor of a name; that of OpenAI for a host that the project listed."""
+    """Return the descriptor of a provider, or OpenAI's for a host that the project listed."""
     return find_provider(name) or get_registry().by_name["openai"]
 
 
 # An application calls few paths, and each of them often.
 @functools.lru_cache
 def find_owner(path: str) -> str | None:
-    """Return the only provider that has a path; None for a path that others may have, too."""
+    """Return the only provider with a path; None for a path that other providers may have."""
     for pattern, name in get_registry().own_paths:
         if pattern.search(path):
             return name
@@ -111,7 +111,7 @@ def find_owner(path: str) -> str | None:
 
 
 def find_own_api(provider: ProviderDescriptor | None, path: str) -> ModelAPI | None:
-    """Return the API of a provider's own that a path belongs to; None without one."""
+    """Return the provider-specific API at a path, or None."""
     for api in () if provider is None else provider.apis:
         if re.search(api.path, path):
             return api
@@ -121,7 +121,7 @@ def find_own_api(provider: ProviderDescriptor | None, path: str) -> ModelAPI | N
 def find_own_endpoint(
     provider: ProviderDescriptor | None, method: str, path: str
 ) -> OwnEndpoint | None:
-    """Return the endpoint of a provider's own that a request is for; None without one."""
+    """Return the provider-specific endpoint of a request, or None."""
     for endpoint in () if provider is None else provider.endpoints:
         if endpoint.method == method and re.search(endpoint.path, path):
             return endpoint

@@ -14,11 +14,11 @@ from llm_mock.support.json_types import JSONObject
 
 LOCATION = re.compile(r"/locations/([a-z0-9-]+)/")
 GATEWAY_STATUSES = (401, 403, 404, 429, 503)
-"""The statuses of Google, which checks credentials, models and quotas before Claude is asked."""
+"""The statuses of Google, which checks credentials, models and quotas before it calls Claude."""
 
 
 class VertexFormat(AnthropicFormat):
-    """The error format of Vertex AI: that of Google for its own errors, or that of Anthropic."""
+    """The error format of Vertex AI: Google's for its own errors, otherwise Anthropic's."""
 
     def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values; the body of an SDK's error is kept."""
@@ -31,7 +31,7 @@ class VertexFormat(AnthropicFormat):
 
 
 def find_host(path: str) -> str:
-    """Return the host of a location, as Anthropic's client finds it."""
+    """Return the host of a location, as in Anthropic's client."""
     match = LOCATION.search(path)
     location = match[1] if match else "global"
     if location == "global":
@@ -46,7 +46,7 @@ VERTEX = ProviderDescriptor(
     base_url_variables=("ANTHROPIC_VERTEX_BASE_URL",),
     errors=VertexFormat(),
     finish_reasons=ANTHROPIC.finish_reasons,
-    # The format of the errors gives them their types.
+    # The error format sets the types.
     refusals={
         "rate_limit": Refusal(
             429,

@@ -1,1 +1,1 @@
-"""Parsers for recorded responses, one module per API; `protocols` writes the same formats."""
+"""Parsers for recorded responses, one module per API; `protocols` encodes the same formats."""

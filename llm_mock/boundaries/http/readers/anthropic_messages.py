@@ -68,7 +68,7 @@ class MessagesReader(ResponseReader):
     def _update_metadata(self, message: JSONObject, reason: str | None) -> None:
         self.model = message.get("model") or self.model
         self._update_usage(message.get("usage"), "input_tokens", "output_tokens")
-        # The end at a sequence that the request names is a normal one, too.
+        # The end at a stop sequence is a normal end, too.
         if reason and reason != "stop_sequence":
             self.finish_reason = ANTHROPIC.parse_finish_reason(reason)
 

@@ -68,7 +68,7 @@ class ConverseReader(ResponseReader):
     def _update_metadata(self, fields: JSONObject) -> None:
         self._update_usage(fields.get("usage"), "inputTokens", "outputTokens")
         reason = fields.get("stopReason")
-        # The end at a sequence that the request names is a normal one, too.
+        # The end at a stop sequence is a normal end, too.
         if reason and reason != "stop_sequence":
             self.finish_reason = BEDROCK.parse_finish_reason(reason)
 

@@ -8,7 +8,7 @@ from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot
 
 
 class EndpointReader(ResponseReader):
-    """A parser that reads the token counts alone, and leaves the whole response as it is."""
+    """A parser that reads only the token counts, and leaves the response unchanged."""
 
     def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield nothing, as no text of the response can be edited."""

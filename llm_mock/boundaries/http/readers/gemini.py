@@ -36,7 +36,7 @@ class GeminiReader(ResponseReader):
                 yield from self._find_candidate_slots(candidate)
 
     def _read_usage(self, usage: object) -> None:
-        """Read the token counts; thoughts and the results of Google's tools count on their own."""
+        """Read the token counts; Google counts thoughts and results of its tools separately."""
         if not isinstance(usage, dict):
             return
         self._update_usage(usage, "promptTokenCount", "candidatesTokenCount")

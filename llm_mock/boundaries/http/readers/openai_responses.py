@@ -94,7 +94,7 @@ class ResponsesReader(ResponseReader):
     def _find_item_slots(self, index: object, item: JSONObject) -> Iterator[TextSlot]:
         kind = item.get("type")
         if kind in ARGUMENT_FIELDS:
-            # Deltas of the call name the index of its item alone.
+            # Deltas of the call contain only the index of its item.
             call_id = item.get("call_id")
             self._call_ids[index] = call_id
             yield _build_name_slot(item, index, call_id)
@@ -116,7 +116,7 @@ class ResponsesReader(ResponseReader):
         if kind == "output_text":
             yield TextSlot(part, "text", "text", part=part_id, is_whole=True)
         elif kind in ("reasoning_text", "summary_text"):
-            # Both are kept as reasoning: `llm` makes no difference between them.
+            # Both are stored as reasoning, as `llm` does not distinguish them.
             yield TextSlot(part, "text", "reasoning", part=part_id, is_whole=True)
 
 

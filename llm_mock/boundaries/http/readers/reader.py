@@ -1,8 +1,8 @@
 """Base class of the parsers that find the texts in a provider's response.
 
-The same text slots are found twice: in recording, to take the texts out, and in replay, to put
-them back. A replayed body therefore equals the recorded one, and each text stands in a single
-place of the cassette, where it can be edited.
+The parsers find the same text slots twice: recording extracts the texts, and replay restores them.
+A replayed body therefore equals the recorded one, and each text is in a single place of the
+cassette, where it can be edited.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from llm_mock.support.json_types import JSONObject
 
 PLACEHOLDER = "…"
-"""The mark left in a body in place of an extracted text."""
+"""The placeholder in a body for an extracted text."""
 JSON_PLACEHOLDER = {PLACEHOLDER: PLACEHOLDER}
-"""The mark left in a body in place of an extracted JSON object."""
+"""The placeholder in a body for an extracted JSON object."""
 
 
 class TextSlot(NamedTuple):
-    """A location in a body, `container[key]`, that holds a text or the JSON of a tool call."""
+    """A location in a body, `container[key]`, with a text or the JSON of a tool call."""
 
     container: JSONObject
     key: str
@@ -35,7 +35,7 @@ class TextSlot(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text in this slot; another JSON value is serialized."""
+        """The text in this slot; any other JSON value is serialized."""
         value = self.container.get(self.key)
         if isinstance(value, str):
             return value
@@ -43,7 +43,7 @@ class TextSlot(NamedTuple):
 
     @property
     def is_extracted(self) -> bool:
-        """True if a placeholder stands in this slot."""
+        """True if this slot contains a placeholder."""
         return self.container.get(self.key) in (PLACEHOLDER, JSON_PLACEHOLDER)
 
     def clear(self) -> None:
@@ -66,7 +66,7 @@ class TextSlot(NamedTuple):
 
 
 class ResponseReader(ABC):
-    """Base class of the parsers; an instance reads a single answer and keeps its metadata."""
+    """Base class of the parsers; an instance parses one answer and stores its metadata."""
 
     def __init__(self) -> None:
         self.model: str | None = None
@@ -85,7 +85,7 @@ class ResponseReader(ABC):
         """Yield the text slots of a body, or of the next event of a stream, in order."""
 
     def _update_usage(self, usage: object, input_name: str, output_name: str) -> None:
-        """Take over the token counts of a provider.
+        """Update the token counts from a provider's usage.
 
         Args:
             usage: the usage object of the response; anything else is ignored.
@@ -96,7 +96,7 @@ class ResponseReader(ABC):
             return
         details = {}
         for name, value in usage.items():
-            # Totals are left out: they can be computed, and `llm` does not keep them either.
+            # Totals are left out: they can be computed, and `llm` does not store them, either.
             is_total = name in (input_name, output_name) or "total" in name
             if not is_total and isinstance(value, (int, dict)):
                 details[name] = value
@@ -108,13 +108,13 @@ class ResponseReader(ABC):
             self.usage["output"] = output_tokens
         details = _remove_zeros(details)
         if details:
-            # Events of a stream add to each other: Anthropic sends its counts in two of them.
+            # Combine the events of a stream, as Anthropic sends its counts in two of them.
             details_before = self.usage.get("details") or {}
             self.usage["details"] = {**details_before, **details}
 
 
 def _remove_zeros(value: object) -> Any:
-    """Return a JSON value without zeros and empty objects, as `llm` keeps usage details."""
+    """Return a JSON value without zeros and empty objects, as `llm` stores usage details."""
     if not isinstance(value, dict):
         return value
     kept = {}
@@ -133,7 +133,7 @@ def select_dicts(value: object) -> list[JSONObject]:
 
 
 def get_nested_dict(value: object, *names: str) -> JSONObject:
-    """Return the object at a path of keys; empty if there is none."""
+    """Return the object at a path of keys, or an empty object."""
     for name in names:
         if not isinstance(value, dict):
             return {}

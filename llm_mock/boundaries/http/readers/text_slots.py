@@ -1,4 +1,4 @@
-"""Extraction of an answer's texts from a recorded body, and their restoration in replay."""
+"""Extract an answer's texts from a recorded body, and restore them in replay."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class TextSlots:
     """The text slots of one answer.
 
     Args:
-        reader: the parser of the API that the answer came from.
+        reader: the parser of the API that sent the answer.
     """
 
     def __init__(self, reader: ResponseReader) -> None:
         self._reader = reader
         self._part_texts: dict[object, str] = {}
-        """The text of each part of the answer, as far as it was read."""
+        """The text of each part of the answer read so far."""
 
     def extract(self, body: object) -> Iterator[str | Event]:
-        """Yield the texts of a body or event, and leave placeholders in their slots."""
+        """Yield the texts of a body or event, and replace them with placeholders."""
         for slot in self._reader.find_slots(body):
             text = slot.text
             if not text:
@@ -38,11 +38,11 @@ class TextSlots:
                     yield Event(slot.type, text, tool_call_id=slot.tool_call_id)
                 slot.clear()
             elif text == self._part_texts[slot.part]:
-                # A repetition that differs from its deltas is kept as the provider sent it.
+                # A repetition that differs from its deltas is kept unchanged.
                 slot.clear()
 
     def restore(self, body: object, chunks: RecordedChunks) -> Any:
-        """Return the body with its texts in place of the placeholders."""
+        """Return the body with the placeholders replaced by the texts."""
         for slot in self._reader.find_slots(body):
             if not slot.text or not slot.is_extracted:
                 continue
@@ -64,7 +64,7 @@ class TextSlots:
 
 
 class RecordedChunks:
-    """The recorded chunks of an answer, each of which is handed out once.
+    """The recorded chunks of an answer, each of which is returned once.
 
     Args:
         chunks: the texts and events of the cassette.
