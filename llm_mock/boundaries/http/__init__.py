@@ -1,1 +1,1 @@
-"""The HTTP boundary, under every SDK."""
+"""The HTTP boundary, which intercepts the requests of all SDKs."""

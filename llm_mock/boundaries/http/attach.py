@@ -1,4 +1,4 @@
-"""Patch HTTP libraries, each when something imports it.
+"""Patch each HTTP library when it is imported.
 
 Importing this module imports no HTTP library.
 """
@@ -36,7 +36,7 @@ TRANSPORTS = {
     "websockets.legacy.client": "connection_guard",
     "websockets.sync.client": "websockets",
     "websockets.trio.client": "connection_guard",
-    # After `socket`, whose functions these two replace themselves.
+    # After `socket`, as these two replace functions of `socket` themselves.
     "pytest_recording.network": "connection_guard",
     "pytest_socket": "connection_guard",
 }
@@ -50,8 +50,8 @@ def attach() -> None:
         attach_on_import(library, attach_transport)
     attach_retries = functools.partial(_attach_to, "retries")
     for sdk in list_sdks():
-        # A private module, which many SDKs have from the same generator. Without it the retries
-        # stay slow.
+        # A private module of the SDKs that Stainless generates. Without it, retries are as slow
+        # as in production.
         attach_on_import(f"{sdk}._base_client", attach_retries)
     attach_aws_retries = functools.partial(_attach_to, "aws_retries")
     for module in ("botocore.retryhandler", "botocore.retries.standard"):
@@ -71,7 +71,7 @@ def _attach_to(name_of_module: str, library: ModuleType) -> None:
     if name is None:
         transport.attach(library)
     else:
-        # A name may be missing because the library is too old, or too new.
+        # A name may be missing because the library is too old or too new.
         from llm_mock.boundaries.http.supported_versions import explain_version
 
         version = str(getattr(library, "__version__", "")) or "0"
@@ -88,8 +88,8 @@ def _attach_to(name_of_module: str, library: ModuleType) -> None:
 def _refuse(transport: Any, library: ModuleType, message: str) -> None:
     """Refuse the calls that a library would make to models.
 
-    Other requests pass if the function that the transport replaces is still there. Without it
-    they cannot be told apart, so the library makes no request at all.
+    Other requests pass if the function that the transport replaces still exists. Otherwise, the
+    mock cannot tell requests to models from others, so it refuses all requests of the library.
     """
     if not transport.SEAMS or find_missing_name(library, transport.SEAMS):
         refuse_all(library, transport.CONSTRUCTORS, message)
@@ -111,7 +111,7 @@ def _call_or_refuse(
     try:
         is_left_alone = find_provider(*args, **kwargs) is None
     except (AttributeError, LookupError, TypeError):
-        # The library changed more than one name, so its requests cannot be told apart.
+        # More than one name changed, so the mock cannot tell requests to models from others.
         is_left_alone = False
     if not is_left_alone:
         refuse(message)

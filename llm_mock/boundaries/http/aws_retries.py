@@ -1,4 +1,4 @@
-"""Fast retries of botocore, whose delays no header shortens."""
+"""Shorten the retry delays of botocore, which ignores the header for fast retries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def attach(module: ModuleType) -> None:
     """Patch the retry handler of a module of botocore."""
     handler = getattr(module, "RetryHandler", None)
     for name in HANDLER_METHODS:
-        # Without it, retries are as slow as in production.
+        # If the method is missing, retries are as slow as in production.
         if name in vars(handler or object):
             replace(handler, name, _choose_delay)
 
@@ -30,7 +30,7 @@ def _choose_delay(original: Callable[..., object], *args: object, **kwargs: obje
     """Return the seconds before a retry; None for no retry."""
     if not is_answering() or not _is_for_provider(kwargs.get("endpoint")):
         return original(*args, **kwargs)
-    # Other SDKs know the header; botocore repeats each error of a server.
+    # Other SDKs read the header; botocore retries after every server error.
     if _forbids_retry(kwargs.get("response")):
         return None
     seconds = original(*args, **kwargs)
@@ -46,7 +46,7 @@ def _is_for_provider(endpoint: object) -> bool:
 
 
 def _forbids_retry(response: Any) -> bool:
-    """Return True if a response, of which the second part is parsed, forbids to retry."""
+    """Return True if a response, given as an HTTP response and its parsed body, forbids a retry."""
     try:
         headers = response[1]["ResponseMetadata"]["HTTPHeaders"]
         return bool(headers["x-should-retry"] == "false")

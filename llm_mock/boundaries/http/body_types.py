@@ -1,4 +1,4 @@
-"""The types of the fields in request bodies, which are checked before a body is parsed."""
+"""The types of the fields in request bodies, which the mock checks before it parses a body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Path = tuple[str | int, ...]
 class Shape:
     """The JSON types that a value may have, and the shapes of the values in it.
 
-    Null is accepted everywhere, as it stands for a field that is left out.
+    Null is accepted everywhere, as it means that a field is missing.
 
     Args:
         types: the types. A bool is not accepted as an `int`.
@@ -95,7 +95,7 @@ _CHAT_PART = _make_object(
 )
 _CHAT_FUNCTION = _make_object(_make_fields(TEXT, "name", "description"), parameters=ANY_OBJECT)
 FUNCTION_TOOLS = Shape(list, items=_make_object(type=TEXT, function=_CHAT_FUNCTION))
-"""The tools of a request in the form of Chat Completions, which others have taken over."""
+"""The tools of a request in the form of Chat Completions, which other APIs use, too."""
 _CHAT_TOOL_CALLS = make_tool_calls(
     # Mistral's SDK sends arguments as an object.
     TEXT_OR_OBJECT,
@@ -132,7 +132,7 @@ _RESPONSES_PART = _make_object(
 )
 _RESPONSES_ITEM = _make_object(
     _make_fields(TEXT, "type", "role", "id", "call_id", "name", "input"),
-    # Those of a tool search are an object.
+    # The arguments of a tool search are an object.
     arguments=TEXT_OR_OBJECT,
     content=Shape(str, list, items=_RESPONSES_PART),
     output=Shape(str, list, dict, items=_RESPONSES_PART),
@@ -164,7 +164,7 @@ _BLOCKS = Shape(str, list, items=_BLOCK)
 # error of a tool that Anthropic runs itself.
 _BLOCK.fields["content"] = Shape(str, list, dict, items=_BLOCK)
 _SOURCE_FIELDS = _make_fields(TEXT, "type", "media_type", "data", "url", "file_id")
-# That of a search result is a text.
+# The source of a search result is a string.
 _BLOCK.fields["source"] = Shape(str, dict, fields={**_SOURCE_FIELDS, "content": _BLOCKS})
 _MESSAGES_TOOL = _make_object(
     _make_fields(TEXT, "type", "name", "description"), input_schema=ANY_OBJECT
@@ -211,7 +211,7 @@ _GEMINI_TOOL = _make_object(functionDeclarations=Shape(list, items=_GEMINI_FUNCT
 GEMINI = _make_object(
     contents=Shape(list, items=_make_object(role=TEXT, parts=_GEMINI_PARTS)),
     systemInstruction=GEMINI_CONTENT,
-    # Like any list of a protocol buffer, a single tool may stand for a list of one.
+    # Like every list in a protocol buffer, it may be a single object instead of a list.
     tools=Shape(list, dict, items=_GEMINI_TOOL, fields=_GEMINI_TOOL.fields),
     toolConfig=_make_object(
         functionCallingConfig=_make_object(mode=TEXT, allowedFunctionNames=TEXTS)

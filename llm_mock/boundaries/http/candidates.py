@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 FIELDS = {"chat.completions": "choices", "generate_content": "candidates"}
-"""The fields of a response that have the answers, by API."""
+"""The field of a response that contains the answers, by API."""
 
 
 def build_candidates_response(protocol: WireProtocol, context: ResponseContext) -> WireResponse:
@@ -73,14 +73,14 @@ def _build_body(protocol: WireProtocol, contexts: list[ResponseContext]) -> JSON
     choices = []
     for index, context in enumerate(contexts):
         body = protocol.build_body(context, collect_reply(context))
-        # The body has each answer as often as it is asked for.
+        # The body repeats each answer as often as the request asks for.
         choices.append({**body[field][0], "index": index})
     body[field] = choices
     if request.api == "chat.completions" and request.body.get("store"):
         from llm_mock.boundaries.http.stored_objects import store_completion
 
         store_completion(contexts[-1], body)
-    # The record has the reason of the first answer.
+    # The record has the finish reason of the first answer.
     contexts[0].get_finish_reason()
     return body
 
@@ -99,7 +99,7 @@ def _stream_candidates(
                 continue
             event = _choose_event(chunk, FIELDS[context.request.api], index, index == last)
             if index > 0:
-                # As above. Here and not at the end, which clients need not read.
+                # As above. Set here and not at the end, as clients may stop reading before the end.
                 contexts[0].get_finish_reason()
             if event is not None:
                 yield event
@@ -112,7 +112,7 @@ def _choose_event(chunk: bytes, field: str, index: int, is_last: bool) -> bytes 
         chunk: the event, repeated for each answer that is asked for.
         field: the field with the answers.
         index: the index of the answer.
-        is_last: whether it is the last answer.
+        is_last: True for the last answer.
     """
     first_event = chunk.partition(b"\n\n")[0]
     data = first_event.removeprefix(b"data: ")

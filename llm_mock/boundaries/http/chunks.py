@@ -53,7 +53,7 @@ class ResponseContext:
         self.request = request
         self.answer = answer
         self.mock = mock
-        # As `Answer.make_id`, which is not called here, because this runs in each call.
+        # Same as `Answer.make_id`, inlined for speed, as this runs for each call.
         prefix = answer.history.id_prefix
         if prefix is None:
             prefix = answer.history.get_id_prefix()
@@ -70,7 +70,7 @@ class ResponseContext:
         if reply.usage is not UNSET:
             self.usage_details = reply.usage_details() or {}
             given_input, _ = reply.given_tokens()
-            # In the terms of the provider, while the record counts cached tokens, too.
+            # The provider may exclude cached tokens from this count; the record includes them.
             if given_input is not None:
                 self.input_tokens = given_input
         self.model = reply.resolved_model or request.model_id
@@ -83,7 +83,7 @@ class ResponseContext:
     def get_finish_reason(self) -> str:
         """Return the finish reason in the terms of Chat Completions, and record it.
 
-        To be called after the chunks: a reply that called a tool ends with `tool_calls`.
+        Call this after the chunks, as a reply that called a tool ends with `tool_calls`.
         """
         reply = self.answer.reply
         given = reply.finish_reason
@@ -91,7 +91,7 @@ class ResponseContext:
         if reply.refusal is not None and not reason:
             reason = REFUSAL_REASONS.get(self.request.api, "stop")
         if not reason:
-            # A recorded reply that is sent as it came has no chunks, but knows its calls.
+            # A recorded reply that is sent unchanged has no chunks, but knows its tool calls.
             has_calls = self.called_tools or (reply.is_recorded and reply.tool_calls)
             reason = "tool_calls" if has_calls else "stop"
         self.answer.record["finish_reason"] = reason
@@ -159,7 +159,7 @@ class ToolCallText(NamedTuple):
     id: str
     name: str
     arguments: str
-    """The arguments in JSON; any text for a broken tool call."""
+    """The arguments as JSON, or any text for a broken tool call."""
 
 
 class ToolCallCollector:
@@ -170,7 +170,7 @@ class ToolCallCollector:
         """The name and the arguments of each call, by its id."""
 
     def add(self, chunk: Event) -> None:
-        """Add a chunk; one of another type than a tool call is ignored."""
+        """Add a chunk, if it is part of a tool call."""
         if chunk.type not in ("tool_call_name", "tool_call_args"):
             return
         call = self._calls.setdefault(chunk.tool_call_id or "", ["", ""])
@@ -247,7 +247,7 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
     Raises:
         Exception: the error of the reply.
     """
-    # The common case, without the cost of a generator.
+    # The common case, handled without a generator for speed.
     if context.is_text:
         content = context.answer.reply.content
         return CompleteReply(content, "", [], context.get_finish_reason(), 0.0, (content,))
@@ -278,7 +278,7 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
 
 def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:
     """Return the tool whose arguments a structured reply is; None if the reply is text."""
-    # UNSET first, as most replies are text: this runs in each call.
+    # Check UNSET first for speed: most replies are text, and this runs for each call.
     if reply.data is UNSET or reply.tool_calls:
         return None
     return request.find_data_tool(reply.data, reply.data_class)

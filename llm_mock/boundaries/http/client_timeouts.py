@@ -1,4 +1,4 @@
-"""The record of a call whose client stops waiting for the answer."""
+"""Record that a client timed out while it waited for the response."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def watch_timeout(clock: ClientClock, answer: Answer, stream: bool) -> None:
-    """Let a clock record on a call that its client stops waiting.
+    """Let a clock record on a call that its client times out.
 
     Args:
         clock: the clock of the client.
         answer: the answer, which has a latency.
-        stream: whether it is streamed.
+        stream: True for a streamed answer.
     """
     clock.on_timeout = functools.partial(_record_timeout, clock, answer, stream)
 
@@ -30,16 +30,16 @@ def _record_timeout(clock: ClientClock, answer: Answer, stream: bool, seconds: f
     Args:
         clock: the clock of the client.
         answer: the answer.
-        stream: whether it is streamed.
+        stream: True for a streamed answer.
         seconds: the timeout.
     """
     record = answer.record
-    # A stream that stalls is recorded as such.
+    # A stalled stream is already recorded as stalled.
     if record["error"] is not None:
         return
     waits = answer.waits or (0.0,)
     has_begun = stream and (clock.elapsed > 0 or not waits[0])
-    # As for any other error, unless a part of the answer came before it.
+    # Like any other error, unless part of the response came before it.
     fields: JSONObject = {}
     if not has_begun:
         fields = {"response": None, "input_tokens": None, "output_tokens": None}

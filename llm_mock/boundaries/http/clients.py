@@ -1,4 +1,4 @@
-"""Recognise SDKs by the headers they send, and model APIs by path and body."""
+"""Recognize SDKs by their headers, and model APIs by path and body."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ ANSWERED_PATH = re.compile(
     r"|/v1\w*/(.+/)?interactions"
     r"|/model/[^/]+/(converse(-stream)?|invoke(-with-response-stream)?|count-tokens))$"
 )
-"""The end of a path that the mock answers."""
+"""Matches the end of a path that the mock answers."""
 REFUSED_PATH = re.compile(
     r"(/completions|/rerank|/ocr|/fim/completions|/realtime"
     r"|[.]BidiGenerateContent)$"
 )
-"""The end of another path of a model API, whose requests are refused."""
+"""Matches the end of another path of a model API, to which requests are refused."""
 GEMINI_PATH = re.compile(r":(\w*[gG]enerateContent|\w*[eE]mbedContents?|countTokens)$")
 BEDROCK_PATH = re.compile(r"/model/[^/]+/(converse|invoke|count-tokens)[a-z-]*$")
 VERTEX_PATH = re.compile(r"/publishers/(anthropic|mistralai)/models/[^/]+:\w*[rR]awPredict$")
-"""A path of Vertex AI for a model of another company, in the format of that company."""
+"""Matches a path of Vertex AI for a model of another company, in that company's format."""
 CLOUD_PATH = re.compile(f"{BEDROCK_PATH.pattern}|{VERTEX_PATH.pattern}")
-"""A path with the model of a cloud, whose body may be any object."""
+"""Matches a path that contains a cloud's model; the body may be any object."""
 REALTIME_PATH = re.compile(r"(/realtime|/v\d+/responses|[.]BidiGenerateContent)$")
 WEBSOCKET_PATH = re.compile(r"/(responses|realtime)$")
-"""The end of the path of a WebSocket that the mock answers."""
+"""Matches the end of a WebSocket path that the mock answers."""
 INPUT_FIELDS = (
     "messages",
     "input",
@@ -45,7 +45,7 @@ INPUT_FIELDS = (
 )
 """The fields of a body that hold the input of a model."""
 GENERATED_USER_AGENT = re.compile(r"^\w+/(Python|JS)\b")
-"""The user agent of any SDK that Stainless generates; many are of no model provider."""
+"""Matches the user agent of every SDK that Stainless generates, also for other services."""
 CLIENT_HEADERS = {
     "user-agent",
     "content-type",
@@ -70,7 +70,7 @@ class Client(NamedTuple):
 
 
 def read_client(headers: Iterable[tuple[Any, Any]]) -> Client:
-    """Identify the client by headers, whose names and values may be text or bytes."""
+    """Identify the client by its headers, whose names and values may be str or bytes."""
     values: dict[str, str] = {}
     for name, value in headers:
         lower_name = _lower_name(name) if type(name) is bytes else str(name).lower()
@@ -79,7 +79,7 @@ def read_client(headers: Iterable[tuple[Any, Any]]) -> Client:
             values[lower_name] = text
     return Client(
         sdk=_identify_sdk(values),
-        # Clients that name no media type may send JSON.
+        # Clients that send no content type may send JSON.
         sends_json="json" in values.get("content-type", "json"),
         wants_websocket=values.get("upgrade", "").lower() == "websocket",
     )
@@ -101,7 +101,7 @@ def _identify_sdk(headers: dict[str, str]) -> str | None:
     user_agent = headers.get("user-agent", "")
     sdk = _match_user_agent(user_agent)
     if sdk is None and "x-stainless-lang" in headers:
-        # The application replaced the user agent, and OpenAI's SDK is the likeliest one.
+        # The application replaced the user agent; OpenAI's SDK is the most likely one.
         return None if GENERATED_USER_AGENT.match(user_agent) else "openai"
     return sdk
 
@@ -132,7 +132,7 @@ def is_websocket_path(path: str) -> bool:
 
 
 def is_unmistakable_path(path: str) -> bool:
-    """Return True if a path belongs to a model API, whatever the body is."""
+    """Return True if a path belongs to a model API, regardless of the body."""
     return path.endswith("/chat/completions") or GEMINI_PATH.search(path) is not None
 
 
@@ -145,7 +145,7 @@ def is_model_body(path: str, body: bytes) -> bool:
     """
     if GEMINI_PATH.search(path):
         return True
-    # Imported here, as most requests are decided without their body.
+    # Imported here, as most requests are recognized without their body.
     from pydantic_core import from_json
 
     try:
@@ -164,10 +164,10 @@ def is_model_body(path: str, body: bytes) -> bool:
 
 
 def choose_dialect(path: str, sdk: str | None) -> str:
-    """Return the provider whose dialect a request speaks, if its host does not tell.
+    """Return the provider whose API format a request uses, if its host is not a provider's.
 
     Args:
-        path: the path of the request, which counts first.
+        path: the path of the request, which takes precedence.
         sdk: the provider of the client's SDK; None for other clients.
     """
     # OpenAI's Assistants API has `/threads/ID/messages`, which is something else.

@@ -18,15 +18,15 @@ from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 
 CLIENT_TIMEOUT_SECONDS = 60.0
-"""The time in which a client must send a request, or read what was sent to it."""
+"""The time in which a client must send a request, or read the data sent to it."""
 HANG_SECONDS = 600.0
-"""The time for which a call that times out gets no answer: the default timeout of the SDKs."""
+"""The time without a response for a call that times out: the default timeout of the SDKs."""
 LINGER_SECONDS = 5.0
-"""The time for which the rest of a refused request is discarded, so that the client reads why."""
+"""The time in which the rest of a refused request is discarded: the client must read the error."""
 MAX_PIPELINED_BYTES = 256 * 1024
-"""The bytes of further requests that are read while one is answered."""
+"""The number of bytes of further requests to read while the server answers one."""
 SEND_BUFFER_BYTES = 64 * 1024
-"""The bytes of a stream that are sent at once."""
+"""The number of bytes of a stream to send at once."""
 
 
 @types.coroutine
@@ -35,10 +35,10 @@ def _yield_once() -> Generator[None, None, None]:
 
 
 async def enter_task() -> None:
-    """Have the rest of an answer run in a task; await this before anything that may wait.
+    """Run the rest of a response in a task; await this before anything that may wait.
 
-    Most answers wait for nothing, and a task for each would take a seventh of the server's time.
-    So a connection runs the coroutine itself, up to here.
+    Most responses never wait, and a task for each would take a seventh of the server's time, so a
+    connection runs the coroutine itself up to this point.
     """
     if asyncio.current_task() is None:
         await _yield_once()
@@ -48,10 +48,10 @@ class ServerContext:
     """The state that all connections of a server share.
 
     Args:
-        respond: makes the response to a request of a connection, None if it made a WebSocket of
-            it; it awaits `enter_task` before it waits.
-        refuse: makes the response to a malformed request; its head is None if it was not read.
-        keep_alive: True if a connection may serve several requests, if the client wants that.
+        respond: returns the response to a request, or None if it turned the connection into a
+            WebSocket; it awaits `enter_task` before it waits.
+        refuse: returns the response to a malformed request; the head is None if it was not read.
+        keep_alive: True if a connection may serve several requests, if the client asks for that.
     """
 
     def __init__(
@@ -68,23 +68,23 @@ class ServerContext:
 
 
 class Connection(asyncio.Protocol):
-    """Reads the requests of a client and answers them, one after the other."""
+    """A connection of a client, which answers its requests one after the other."""
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._reader = RequestReader()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
-        """The task that answers the current request, if the answer has to wait."""
+        """The task that answers the current request, if the response must wait."""
         self._timer: asyncio.TimerHandle | None = None
         self._closes_at: float | None = None
         """The time of the loop at which the connection is closed; None for never."""
         self._writable: asyncio.Future[None] | None = None
-        """Done when the client has read what was sent; None if it has."""
+        """A future that is done when the client has read all sent data; None if it already has."""
         self._is_refused = False
         self._has_sent_continue = False
         self._websocket: asyncio.WriteTransport | None = None
-        """Takes in all that the client sends, once the connection is a WebSocket."""
+        """Receives all data from the client, once the connection is a WebSocket."""
 
     # Callbacks of asyncio
 
@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
         """Start to wait for a request."""
         # No `isinstance`: the transports of other loops do not derive from that of asyncio.
         self._transport = cast(asyncio.Transport, transport)
-        # Otherwise a chunk is held back until the client has acknowledged the last one.
+        # Otherwise TCP delays a chunk until the client has acknowledged the previous one.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._context.connections.add(self)
         self._close_after(CLIENT_TIMEOUT_SECONDS)
@@ -111,17 +111,17 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """Stop writing: the client reads slower than it is written to."""
+        """Pause writing, as the client reads more slowly than the server writes."""
         self._writable = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        """Go on with writing: the client has read enough."""
+        """Resume writing, as the client has read enough."""
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
         self._writable = None
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Stop everything: either side has closed the connection."""
+        """Stop everything, as either side has closed the connection."""
         self._context.connections.discard(self)
         if self._timer is not None:
             self._timer.cancel()
@@ -139,10 +139,11 @@ class Connection(asyncio.Protocol):
     def open_websocket(
         self, open_websocket: Callable[[asyncio.Transport], asyncio.WriteTransport]
     ) -> None:
-        """Hand the connection over to a WebSocket, which answers the request that is being read.
+        """Hand the connection over to a WebSocket, which answers the current request.
 
         Args:
-            open_websocket: gets the transport, and returns what takes in the data of the client.
+            open_websocket: gets the transport, and returns a function that receives the client's
+                data.
         """
         self._websocket = open_websocket(self._transport)
 
@@ -153,10 +154,10 @@ class Connection(asyncio.Protocol):
     # Requests
 
     def _close_after(self, seconds: float) -> None:
-        """Close the connection after a time, unless it is prolonged before."""
+        """Close the connection after a time, unless the time is extended before."""
         closes_at = self._loop.time() + seconds
         self._closes_at = closes_at
-        # A timer that runs out earlier sets itself again, which is cheaper than one per request.
+        # A timer that expires too early restarts itself, which is cheaper than one per request.
         if self._timer is not None:
             if self._timer.when() <= closes_at:
                 return
@@ -191,7 +192,7 @@ class Connection(asyncio.Protocol):
                 return
 
     def _continue(self) -> None:
-        """Ask the client for the body of its request, if it waits for that."""
+        """Send `100 Continue` to the client, if it waits for that before it sends the body."""
         head = self._reader.head
         # Such a client sends the body only after this (RFC 9110, 10.1.1).
         if head is not None and "expect" in head.headers and not self._has_sent_continue:
@@ -199,7 +200,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _start(self, answer: Coroutine[None, None, None]) -> None:
-        """Run an answer to its end, or have a task run the rest of it."""
+        """Run a response to its end, or let a task run the rest of it."""
         try:
             answer.send(None)
         except StopIteration:
@@ -212,7 +213,7 @@ class Connection(asyncio.Protocol):
         assert isinstance(response.body, bytes)
         head = _encode_head(response, closes=True, is_chunked=False)
         self._transport.write(head + response.body)
-        # The client may be gone.
+        # The client may have disconnected.
         with suppress(OSError):
             self._transport.write_eof()
         # Closing at once would reset the connection before the client has read the response.
@@ -236,7 +237,7 @@ class Connection(asyncio.Protocol):
                 await enter_task()
                 await asyncio.sleep(HANG_SECONDS)
         except (ConnectionError, TimeoutError):
-            # The client is gone, or does not read.
+            # The client has disconnected, or does not read.
             stays_open = False
             self.abort()
         finally:
@@ -247,8 +248,8 @@ class Connection(asyncio.Protocol):
             self._close_after(CLIENT_TIMEOUT_SECONDS)
             if task is not None:
                 self._transport.resume_reading()
-                # The next request may have arrived already. Not read at once, as its answer would
-                # begin in the task of this one, and `enter_task` would not give it its own.
+                # The next request may have arrived already. It is read in a later turn of the loop,
+                # so that it does not run in the task of this one (see `enter_task`).
                 self._loop.call_soon(self.data_received, b"")
 
     # Responses
@@ -259,7 +260,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(_encode_head(response, closes, is_chunked=False) + content)
             await self._drain()
             return
-        # HTTP/1.0 knows no chunks: a body ends with its connection.
+        # HTTP/1.0 has no chunks: a body ends when the connection closes.
         is_chunked = head.is_http_1_1
         start = _encode_head(response, closes or not is_chunked, is_chunked)
         await self._send_chunks(start, response.body, is_chunked)
@@ -269,9 +270,9 @@ class Connection(asyncio.Protocol):
     async def _send_chunks(
         self, start: bytes, chunks: Iterable[bytes | Wait], is_chunked: bool
     ) -> None:
-        """Send the chunks of a body, those between two waits at once.
+        """Send the chunks of a body; chunks between two waits are sent together.
 
-        A body that fails on the way ends there, without the last chunk.
+        If the body raises an error, the response ends there, without the last chunk.
         """
         pending = bytearray(start)
         try:
@@ -300,14 +301,14 @@ class Connection(asyncio.Protocol):
         self._transport.write(bytes(pending))
         pending.clear()
         await self._drain()
-        # Lets other clients have their turn, and has a task run the rest.
+        # Let other clients have their turn, and let a task run the rest.
         await asyncio.sleep(0)
 
     async def _drain(self) -> None:
         """Wait until the client has read enough.
 
         Raises:
-            ConnectionError: the client is gone.
+            ConnectionError: the client has disconnected.
             TimeoutError: the client does not read.
         """
         if self._transport.is_closing():
@@ -317,7 +318,7 @@ class Connection(asyncio.Protocol):
             try:
                 await asyncio.wait_for(self._writable, CLIENT_TIMEOUT_SECONDS)
             except asyncio.TimeoutError:
-                # Before Python 3.11 asyncio has an exception of its own.
+                # Before Python 3.11, asyncio has its own TimeoutError.
                 raise TimeoutError from None
 
 

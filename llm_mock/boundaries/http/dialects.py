@@ -1,7 +1,7 @@
 """Find the provider of a request to the mock server, and point programs to the server.
 
-The server stands for all providers. The first segment of a path names the provider, such as
-`/anthropic/v1/messages`. Without it, the rest of the path or a header shows the provider. An
+The server answers for all providers. The first segment of a path names the provider, such as
+`/anthropic/v1/messages`. Without it, the rest of the path or a header identifies the provider. An
 environment variable such as `OPENAI_BASE_URL` points a program to the server.
 """
 
@@ -27,12 +27,12 @@ from llm_mock.boundaries.http.providers.vertex import VERTEX, find_host
 from llm_mock.boundaries.http.wire import WireRequest
 
 MESSAGES_PATH = re.compile(r"^(?!.*/threads/).*/messages(/|$)")
-"""A path of Anthropic's Messages API. OpenAI's threads have messages, too."""
+"""Matches a path of Anthropic's Messages API, but not messages of OpenAI's threads."""
 GEMINI_METHOD = re.compile(r":[a-z]+[A-Z]\w*$")
-"""The end of a path of Google, such as `:generateContent`. Model ids may have a colon, too."""
+"""Matches the end of a Google path, such as `:generateContent`, but no colon in a model id."""
 NO_UPSTREAMS: Mapping[str, Upstream] = MappingProxyType({})
 PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
-"""The variables that name a proxy, also for requests to the server."""
+"""The variables that set a proxy, which programs would also use for the server."""
 
 
 def list_base_urls(environment: Mapping[str, str]) -> list[str]:
@@ -54,7 +54,7 @@ def _find_defined_names(names: Iterable[str], environment: Mapping[str, str]) ->
 def make_environment(
     url: str, environment: Mapping[str, str], keep_keys: bool = False
 ) -> dict[str, str]:
-    """Return a copy of an environment in which programs call the server, with placeholder keys.
+    """Return a copy of an environment that points programs to the server, with placeholder keys.
 
     Args:
         url: the URL of the server.
@@ -91,7 +91,7 @@ def _lead_to_server(url: str, provider: ProviderDescriptor, variables: dict[str,
 
 
 def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that exempt the server from a proxy; empty without a proxy."""
+    """Return the variables that exclude the server from a proxy; empty without a proxy."""
     if not _find_defined_names(PROXIES, environment):
         return {}
     host = urlsplit(url).hostname or ""
@@ -102,13 +102,13 @@ def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class Upstream(NamedTuple):
-    """A server that receives the requests instead of the provider."""
+    """A server that receives requests instead of the provider."""
 
     scheme: str
     host: str
     port: int | None
     path: str
-    """The path that comes before that of each request, without a slash at its end."""
+    """The path prefix of each request, without a trailing slash."""
 
 
 def resolve_request(
@@ -119,7 +119,7 @@ def resolve_request(
     Args:
         head: the head of the request.
         body: the body.
-        upstreams: the servers that receive requests, by the first segment of the path.
+        upstreams: the servers that receive requests instead, by the first segment of the path.
     """
     first_part, _, rest = head.path[1:].partition("/")
     provider = _get_prefixes().get(first_part)

@@ -1,6 +1,6 @@
-"""Dispatch of a request to the mock, for all HTTP libraries and for the server.
+"""Dispatch a request to the mock, for all HTTP libraries and for the server.
 
-`interception.py` finds the provider of the request before. What few requests need is elsewhere:
+Before, `interception.py` finds the provider of the request. Code that few requests need is in
 `refusals.py`, `streaming.py`, `recording.py` and `replay.py`.
 """
 
@@ -75,11 +75,11 @@ def dispatch_request(
         can_send: False if no model passes through, so that the request is never sent.
 
     Returns:
-        The response; a recording, for which the library sends the request and which takes in the
-        provider's response; or None, if the library sends the request and nothing is recorded.
+        The response; a recording, if the library must send the request and pass the provider's
+        response to the recording; or None, if the library must send it and nothing is recorded.
 
     Raises:
-        ConnectionFailure: the connection fails, or the client does not wait long enough.
+        ConnectionFailure: the connection fails, or the client times out.
     """
     parsed = _parse_or_respond(sent, provider, mock, can_send)
     if not isinstance(parsed, ModelRequest):
@@ -133,14 +133,14 @@ async def respond_async(
 
     Args:
         parsed: the request.
-        before_function: is awaited before a reply function is called; nothing else waits.
-        clock: the time that the client waits for the response; None if it is not known.
+        before_function: awaited before a reply function is called; nothing else waits.
+        clock: the time that the client waits for the response; None if unknown.
 
     Returns:
         The response; or a recording, if the request is to be sent to the provider.
 
     Raises:
-        ConnectionFailure: the reply is that the connection fails.
+        ConnectionFailure: the reply is a failed connection.
     """
     mock = parsed.mock
     try:
@@ -160,9 +160,9 @@ def _parse_or_respond(
 ) -> ModelRequest | WireResponse | PendingResponse | WireRecording | None:
     """Parse a request to a model; return the response if no reply of the mock is needed.
 
-    None stands for a request that passes through to the provider.
+    Returns None for a request that passes through to the provider.
     """
-    # Before parsing: an old library is refused whatever it sends.
+    # Before parsing, as every request of an outdated library is refused.
     outdated = outdated_call.get() or explain_user_agent(sent.headers.get("user-agent", ""))
     if outdated or provider == TELEMETRY or http_settings.mode == "error":
         # Imported late: few requests are refused.
@@ -175,7 +175,7 @@ def _parse_or_respond(
     if not isinstance(parsed, ModelRequest):
         return parsed
     model = parsed.request.model_id
-    # A model that passes through was allowed on purpose, so that this goes before the refusal.
+    # The test allowed this model to pass through, so this comes before the refusal.
     if can_send and passes_through(model):
         return None
     if http_settings.mode == "error":
@@ -193,7 +193,7 @@ def parse_request(
 ) -> ModelRequest | WireResponse | PendingResponse | WireRecording:
     """Parse a request; return the response if it does not call a model or is malformed.
 
-    A recording stands for a request that is to be sent to the provider.
+    Returns a recording for a request that must be sent to the provider.
 
     Args:
         sent: the request.
@@ -241,14 +241,14 @@ def _answer_other_request(
     recorded = _answer_from_cassette(sent, provider, mock)
     if recorded is not None:
         return recorded
-    # Imported late: most programs call models alone.
+    # Imported late: most programs only call models.
     from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
     from llm_mock.boundaries.http.refusals import (
         refuse_path_without_version,
         refuse_unknown_path,
     )
 
-    # A client of the server may have any path before that of the API.
+    # A client of the server may send any path before the path of the API.
     if not served and lacks_version(sent.host, sent.path):
         return refuse_path_without_version(sent, mock)
     response = answer_other_endpoint(sent, provider, mock)
@@ -275,11 +275,11 @@ def _check_request(parsed: ModelRequest) -> None:
     """
     mock = parsed.mock
     request = parsed.request
-    # `set_unknown` made the model unknown.
+    # The test made the model unknown with `set_unknown`.
     if mock.is_unknown(request.model_id):
         raise parsed.protocol.build_unknown_model_error(request.model_id)
     settings = mock.settings
-    # With a cassette the provider itself checks the request, or did when it was recorded.
+    # With a cassette, the provider checks the request, or did so when it was recorded.
     if not settings.autospec or mock.cassette is not None:
         return
     host = parsed.sent.host
@@ -295,7 +295,7 @@ def _check_request(parsed: ModelRequest) -> None:
 def _watch_timeout(
     parsed: ModelRequest, answer: Answer | PassthroughCall, clock: ClientClock | None
 ) -> None:
-    """Let the clock of the client record that the client stops waiting for an answer."""
+    """Let the clock of the client record a timeout of the client."""
     if clock is None or not isinstance(answer, Answer) or answer.waits is None:
         return
     # Imported late: few replies have a latency.
@@ -355,13 +355,13 @@ def _add_quota_headers(
     if not isinstance(answer, Answer) or not isinstance(response, WireResponse):
         return
     headers = quotas.build_headers(answer.record)
-    # A reply may have such headers of its own.
+    # A reply may set these headers itself.
     scripted = answer.reply.headers
     response.headers.extend(item for item in headers.items() if item[0] not in scripted)
 
 
 def _build_special_response(protocol: WireProtocol, context: ResponseContext) -> WireResponse:
-    """Return the response for a reply with candidates, own JSON of the provider, or details."""
+    """Return the response for a reply with candidates, details, or the provider's own JSON."""
     # Imported late: few replies are special.
     from llm_mock.boundaries.http.details.response import add_headers, build_detailed_response
 
@@ -386,10 +386,10 @@ def _build_failure_response(parsed: ModelRequest, error: Exception) -> WireRespo
     """Return the response for an exception, in the format of the provider.
 
     Raises:
-        ConnectionFailure: the exception stands for a failed connection.
+        ConnectionFailure: the exception represents a failed connection.
     """
     wire_error = convert_to_wire_error(error)
     if isinstance(wire_error, ReplyFunctionError):
-        # The test fails with it, because the application may catch the SDK's exception.
+        # The test fails with this error, because the application may catch the SDK's exception.
         parsed.mock.note_problem(wire_error.explanation)
     return exception_response(parsed.protocol.provider.errors, wire_error, parsed.request.provider)

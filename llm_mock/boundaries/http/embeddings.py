@@ -1,4 +1,4 @@
-"""Vectors of texts as an embedding model of the mock gives them, with their records and quotas."""
+"""Embed texts with an embedding model of the mock, with records and quotas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GEMINI_EMBEDDINGS_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 
 
 def has_named_embedding_model(sent: WireRequest, provider: str) -> bool:
-    """Return True for a request to an embedding model that its body names."""
+    """Return True for a request whose body names an embedding model."""
     own = find_own_endpoint(find_provider(provider), sent.method, sent.path)
     if own is not None:
         return own.calls_model
@@ -46,10 +46,10 @@ def embed_texts(
 ) -> tuple[list[list[float]], dict[str, str]]:
     """Return the vectors of a batch with the headers of its quota, and record it.
 
-    The record is like that of a batch of `llm`.
+    The record has the same form as for a batch in `llm`.
 
     Raises:
-        Exception: the configured error, in the words of the provider.
+        Exception: the configured error, in the provider's words.
     """
     model_id = mock.configurator.get_model_id(model)
     state = mock.embedding_state(model_id)
@@ -79,7 +79,7 @@ def _count_for_quota(
     """Count a batch for the quota of its model, and return the rate-limit headers.
 
     Raises:
-        Exception: the provider's error, as a limit is exceeded.
+        Exception: a limit is exceeded; this is the provider's error.
     """
     if mock.quotas is None:
         return {}

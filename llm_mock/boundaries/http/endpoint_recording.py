@@ -1,6 +1,6 @@
-"""Recording and replay of requests that ask no model for text: embeddings, token counts, models.
+"""Record and replay requests that do not generate text: embeddings, token counts, models.
 
-A cassette holds such a response as it came. Its request is found by method, path, query and body.
+A cassette stores the response unchanged, and finds it by method, path, query and body.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 API = "endpoint"
 MODEL_OF_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")
 UNRECORDED_PATH = re.compile(r"(/v1/traces/ingest|/v1/tcp_warming)$")
-"""Requests without a question, which nobody sends to the provider for a cassette."""
+"""Paths of requests without content to record, which are never sent to the provider."""
 
 
 def answer_from_cassette(
     sent: WireRequest, provider: str, mock: Mock
 ) -> WireResponse | WireRecording | None:
-    """Return the recorded response to a request that calls no model for text.
+    """Return the recorded response to a request that does not generate text.
 
     Args:
         sent: the request.
@@ -51,11 +51,11 @@ def answer_from_cassette(
         mock: the mock with the cassette.
 
     Returns:
-        The response; a recording, if the request is to be sent; None if the mock answers.
+        The response; a recording, if the request must be sent; None if the mock answers.
     """
     if mock.cassette is None or UNRECORDED_PATH.search(sent.path) or "upgrade" in sent.headers:
         return None
-    # What a test configures goes before its cassette.
+    # Configured responses of a test take precedence over its cassette.
     if mock.configurator.replies.embeddings and is_embedding_request(sent, provider):
         return None
     request = create_endpoint_request(sent, provider)
@@ -73,7 +73,7 @@ def answer_from_cassette(
 def create_endpoint_request(sent: WireRequest, provider: str) -> HTTPRequest:
     """Return a request in the form in which calls are recorded.
 
-    Its options are all of the request but the model and the text.
+    Its options are all fields of the request except the model and the text.
     """
     fields = _read_fields(sent)
     model = fields.pop("model", None)
@@ -121,7 +121,7 @@ def _describe_content(content: bytes) -> str:
 
 
 class _Content:
-    """The body of a response that is no text, as an attachment."""
+    """A binary response body, as an attachment."""
 
     path: str | None = None
     url: str | None = None
@@ -136,12 +136,12 @@ class _Content:
 
 
 class EndpointRecording(WireRecording):
-    """A request to an endpoint that is sent to the provider, and its response."""
+    """The recording of a request to an endpoint and of the provider's response."""
 
     api = API
 
     def begin(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """Take in the status and the headers of the response."""
+        """Record the status and the headers of the response."""
         super().begin(status, headers)
         # Events are recorded as one text.
         self._is_streamed = False
@@ -152,7 +152,7 @@ class EndpointRecording(WireRecording):
         return super()._read_rest()
 
     def _is_content(self) -> bool:
-        """Return True for a body that is no text, such as audio."""
+        """Return True for a binary body, such as audio."""
         media_type = self._headers.get("content-type", "")
         is_text = media_type.startswith("text/") or "json" in media_type
         return bool(self._data) and not is_text
@@ -187,7 +187,7 @@ def _replay(reply: Reply, record: Call, request: HTTPRequest, mock: Mock) -> Wir
 
 
 def build_endpoint_response(reply: Reply, received: Received) -> WireResponse:
-    """Return a recorded response as it came."""
+    """Return a recorded response unchanged."""
     media_type = received.headers.get("content-type", "application/json")
     if received.api is None:
         content = received.body.encode()

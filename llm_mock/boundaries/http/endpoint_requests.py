@@ -1,4 +1,4 @@
-"""Requests to endpoints without a conversation: their records, and configured responses."""
+"""Record requests to endpoints without a conversation, and return configured responses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INPUT_FIELDS = ("input", "prompt", "text", "query")
 
 
 class EndpointRequest:
-    """A request to an endpoint, as functions of `mock.on` get it."""
+    """A request to an endpoint, as passed to a function configured with `mock.on`."""
 
     def __init__(self, sent: WireRequest, parameters: Mapping[str, str] | None = None) -> None:
         """Create the request.
@@ -59,24 +59,24 @@ class EndpointRequest:
         self.method: str = sent.method
         """The method, such as `POST`."""
         self.url: str = sent.url
-        """The URL with its query."""
+        """The URL, including the query."""
         self.path: str = sent.path
         """The path without the query."""
         self.headers: Mapping[str, str] = sent.headers
-        """The headers; their names are in lower case."""
+        """The headers, with lower-case names."""
         self.content: bytes = sent.body
         """The body as it was sent."""
         self.parameters: dict[str, str] = dict(parameters or {})
-        """The segments of the path that the configured path names, such as `{file_id}`."""
+        """The values of the placeholders in the configured path, such as `{file_id}`."""
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters of the query."""
+        """The query parameters."""
         return dict(parse_qsl(self._sent.query, keep_blank_values=True))
 
     @cached_property
     def json(self) -> Any:
-        """The JSON value of the body; None if the body is not JSON."""
+        """The body parsed as JSON; None if the body is not JSON."""
         try:
             return json.loads(self.content)
         except ValueError:
@@ -84,11 +84,11 @@ class EndpointRequest:
 
     @cached_property
     def form(self) -> dict[str, str | bytes]:
-        """The fields of a form: texts, and files as bytes; empty for other bodies."""
+        """The fields of a form: text as str, files as bytes; empty if the body is not a form."""
         return parse_form(self._sent)
 
     def get_fields(self) -> JSONObject:
-        """Return the fields of the body, a JSON object or a form; files are described."""
+        """Return the fields of a JSON object or a form; files are replaced by their size."""
         if isinstance(self.json, dict):
             return self.json
         fields: JSONObject = {}
@@ -98,7 +98,7 @@ class EndpointRequest:
 
 
 def parse_form(sent: WireRequest) -> dict[str, str | bytes]:
-    """Return the fields of a form: texts, and files as bytes; empty for other bodies."""
+    """Return the fields of a form: text as str, files as bytes; empty for other bodies."""
     media_type = sent.headers.get("content-type", "")
     if media_type.startswith("application/x-www-form-urlencoded"):
         return dict(parse_qsl(sent.body.decode("utf-8", "replace"), keep_blank_values=True))
@@ -125,7 +125,7 @@ def create_call_request(
     Args:
         sent: the request.
         provider: its provider.
-        model: the model that is called; by default that of the body, or the path.
+        model: the called model; by default the model in the body, or else the path.
         api: the name of the API; by default the method and the path.
     """
     fields = EndpointRequest(sent).get_fields()
@@ -146,7 +146,7 @@ def create_call_request(
 
 
 def find_text(fields: JSONObject) -> str:
-    """Return the text that an endpoint works on; empty without one."""
+    """Return the input text of a request to an endpoint; empty without text."""
     for name in INPUT_FIELDS:
         value = fields.get(name)
         if isinstance(value, str):
@@ -160,10 +160,10 @@ def find_text(fields: JSONObject) -> str:
 def answer_configured_endpoint(
     sent: WireRequest, provider: str, mock: Mock
 ) -> WireResponse | PendingResponse | None:
-    """Return the response that `mock.on` configures for a request; None without one.
+    """Return the response configured with `mock.on` for a request, or None.
 
     Raises:
-        ConnectionFailure: the response is that the connection fails.
+        ConnectionFailure: the response is a failed connection.
     """
     errors = get_descriptor(provider).errors
     level: Mock | None = mock
@@ -174,7 +174,7 @@ def answer_configured_endpoint(
             request = create_call_request(sent, provider)
             record = mock.record_request(request)
             reply = script.find_endpoint_reply(names, record)
-            # Another process may have used up the last one meanwhile.
+            # Another process may have used up the last reply in the meantime.
             if reply is not None:
                 answering = ConfiguredCall(mock, record, request, errors, reply)
                 return answering.defer() if answering.has_function else answering.answer()
@@ -214,7 +214,7 @@ class ConfiguredCall:
         """Return the response.
 
         Raises:
-            ConnectionFailure: the response is that the connection fails.
+            ConnectionFailure: the response is a failed connection.
         """
         try:
             answer = self._answer
@@ -225,7 +225,7 @@ class ConfiguredCall:
             return self._fail(error)
 
     def defer(self) -> PendingResponse:
-        """Return the response of a function, which is not called yet, as it may be async."""
+        """Return a response that calls the function later, as the function may be async."""
         return PendingResponse(self.answer, self._wait)
 
     async def _wait(self) -> WireResponse:
@@ -237,7 +237,7 @@ class ConfiguredCall:
             return self._fail(error)
 
     def _describe_request(self) -> EndpointRequest:
-        """Return the request in the form that functions get."""
+        """Return the request in the form that is passed to functions."""
         sent = cast("WireRequest", self._request.sent)
         parameters = self._response.endpoint.match(sent.method, sent.host, sent.path)
         return EndpointRequest(sent, parameters)
@@ -260,14 +260,14 @@ class ConfiguredCall:
         self._mock.record_failure(self._record, error, failure)
         wire_error = convert_to_wire_error(error)
         if isinstance(wire_error, ReplyFunctionError):
-            # The test fails with it, because the application may catch the SDK's exception.
+            # The test fails with this error, because the application may catch the SDK's exception.
             self._mock.note_problem(wire_error.explanation)
         return exception_response(self._errors, wire_error, self._request.provider)
 
 
 def _get_exception(reply: Reply) -> Exception:
     error = reply.exception()
-    # A `KeyboardInterrupt` and the like ends the request as it is.
+    # Exceptions such as `KeyboardInterrupt` are not converted.
     if not isinstance(error, Exception):
         raise error
     return error

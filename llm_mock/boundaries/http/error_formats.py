@@ -1,4 +1,4 @@
-"""The error format of OpenAI, and what the formats of other providers share with it."""
+"""The error format of OpenAI, and helpers for the error formats of other providers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLURAL_TERMS = {
     float: "decimals",
     list: "arrays",
 }
-# The terms of pydantic, by which Anthropic and Mistral validate their requests.
+# The terms of pydantic, with which Anthropic and Mistral validate requests.
 PYDANTIC_TERMS = {
     str: "string",
     bool: "boolean",
@@ -41,10 +41,10 @@ class ErrorFormat:
     """The error format of OpenAI and of most other providers; the rest have subclasses."""
 
     request_id_header: str | None = "x-request-id"
-    """The header with the id of the request; None for a provider that sends none."""
+    """The header with the request id; None for a provider that does not send one."""
 
     def build_body(self, error: WireError) -> JSONObject:
-        """Return the body of an error as JSON values; the body of an SDK's error is kept."""
+        """Return the body of an error as JSON values, or the body that an SDK's error has."""
         body = error.body
         if isinstance(body, dict) and "message" in get_details(body):
             return body
@@ -137,7 +137,7 @@ def _format_type(kind: type, shape: Shape) -> str:
 
 
 def choose_type(shape: Shape) -> type:
-    """Return the single type that a message names: nested types first, as clients build these."""
+    """Return the one type that a message names; nested types come first, as SDKs send these."""
     order = (list, dict, str, float, int, bool)
     kinds = [kind for kind in order if kind in shape.types]
     return kinds[0]

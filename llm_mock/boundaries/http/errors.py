@@ -16,22 +16,22 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.json_types import JSONObject
 
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
-"""The header by which a server forbids the SDKs of OpenAI and Anthropic to retry."""
+"""The header with which a server forbids retries by the SDKs of OpenAI and Anthropic."""
 REFUSAL_HEADER = "x-llm-mock-refusal"
-"""The header of a refusal with the key of its message.
+"""The header that identifies the message of a refusal.
 
-Exceptions of SDKs keep the response, so the plugin finds the refusal that a test failed with.
+Exceptions of SDKs keep the response, so the plugin can find the refusal that made a test fail.
 """
 
 
-# Exceptions are known by their names: the libraries that define them may not be installed.
+# Exceptions are identified by name, as the libraries that define them may not be installed.
 CONNECT_ERROR_NAMES = {
     "APIConnectionError",
     "ClientConnectorError",
     "ConnectError",
     "ConnectionRefusedError",
 }
-"""The exceptions for a connection that cannot be made, in Python and in HTTP libraries."""
+"""The exceptions for a connection that cannot be opened, in Python and in HTTP libraries."""
 DROPPED_ERROR_NAMES = {
     "ClientPayloadError",
     "ConnectionError",
@@ -39,15 +39,15 @@ DROPPED_ERROR_NAMES = {
     "ReadError",
     "ServerDisconnectedError",
 }
-"""The exceptions for a connection that closes within a response."""
+"""The exceptions for a connection that closes during a response."""
 BODY_HEADERS = ("content-length", "content-type", "content-encoding", "transfer-encoding")
-"""The headers that describe how a body was sent, and not what went wrong."""
+"""The headers that describe how a body was sent, and not the error."""
 
 
 SDK_PROVIDERS = {"anthropic": "anthropic", "google": "google", "mistralai": "mistral"}
-"""The provider of each SDK that only asks its own; that of OpenAI asks many."""
+"""The provider of each SDK that calls only one; OpenAI's SDK can call many."""
 FAST_RETRY = 0.05
-"""The seconds after which a client retries, so that three attempts take 0.1 s."""
+"""The seconds before a client retries, chosen so that three attempts take 0.1 s."""
 RETRIED_STATUSES = (408, 409, 429)
 """The statuses below 500 after which the SDKs retry."""
 
@@ -55,8 +55,8 @@ RETRIED_STATUSES = (408, 409, 429)
 def add_fast_retry_header(error: WireError, provider: str | None) -> dict[str, str]:
     """Return the headers of an error, with `retry-after-ms` for a client that retries.
 
-    Without this header a client waits as long as `Retry-After` says, or half a second and twice as
-    long each time. The project can turn the header off.
+    Without this header, a client waits for the time in `Retry-After`, or for half a second,
+    doubled for each retry. The project can turn the header off.
     """
     is_retried = error.status in RETRIED_STATUSES or error.status >= 500
     if not http_settings.fast_retries or provider is None or not is_retried:
@@ -72,7 +72,7 @@ def add_fast_retry_header(error: WireError, provider: str | None) -> dict[str, s
 
 
 def parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that headers ask a client to wait; None for nothing or a date."""
+    """Return the seconds in the header `Retry-After`; None if it is missing or a date."""
     lowered = {name.lower(): value for name, value in headers.items()}
     try:
         if "retry-after-ms" in lowered:
@@ -88,14 +88,14 @@ def refusal_headers(message: str) -> dict[str, str]:
 
 
 def make_refusal_key(message: str) -> str:
-    """Return the key of a refusal's message, which fits into a header."""
+    """Return a key for a refusal's message that fits into a header."""
     return f"{zlib.crc32(message.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def read_refusal_key(error: BaseException) -> str | None:
-    """Return the key in the response that an SDK's exception holds; None if there is none."""
+    """Return the refusal key in the response of an SDK's exception, or None."""
     try:
-        # `raw_response` is the name in Mistral's SDK; Cohere's exceptions have headers themselves.
+        # Mistral's SDK names it `raw_response`; Cohere's exceptions have headers themselves.
         for name in ("response", "raw_response"):
             response = getattr(error, name, None)
             # botocore has a dictionary.
@@ -116,7 +116,7 @@ class ReplyFunctionError(WireError):
     """An error response that reports a bug in a reply function.
 
     Args:
-        explanation: the text that the test fails with; its first line is the message.
+        explanation: the text with which the test fails; its first line is the message.
     """
 
     def __init__(self, explanation: str) -> None:
@@ -140,7 +140,7 @@ class ConnectionFailure(Exception):
 
 
 def convert_to_wire_error(error: Exception) -> WireError | ConnectionFailure:
-    """Convert a scripted exception to its HTTP form, from which the SDK raises it again.
+    """Convert a configured exception to its HTTP form, from which the SDK raises it again.
 
     - An exception of an SDK that has a response becomes this response.
     - Timeouts and connection errors, of SDKs or of Python, become those of the HTTP library.
@@ -155,20 +155,20 @@ def convert_to_wire_error(error: Exception) -> WireError | ConnectionFailure:
         return WireError(error.status, error.message, headers=error.headers, body=error.body)
     if isinstance(error, LLMMockError):
         return WireError(400, str(error), headers=refusal_headers(str(error)))
-    # A response goes first: it says more than the name of an exception.
+    # A response takes precedence, as it has more details than the name of an exception.
     wire_error = _convert_sdk_error(error) or _convert_connection_error(error)
     return wire_error or _convert_llm_error(error) or _convert_unexpected_error(error)
 
 
 def _convert_sdk_error(error: Exception) -> WireError | None:
-    """Return the response that an SDK's exception holds; None if it holds none."""
+    """Return the response of an SDK's exception; None if it has none."""
     # `raw_response` is the name in Mistral's SDK.
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)
     # botocore has a dictionary.
     if isinstance(response, dict):
         return _convert_aws_error(response)
     if not isinstance(getattr(response, "status_code", 0), int):
-        # A mock, which tests often give to an SDK's exception because it requires a response.
+        # A mock, which tests often pass to an SDK's exception because it requires a response.
         response = None
     status, body = _read_status_and_body(error, response)
     if not isinstance(status, int) or not 400 <= status < 600:
@@ -193,12 +193,12 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
 
 
 def _get_message(error: Exception) -> str:
-    """Return the message of an SDK's exception; `error` is its name in that of Ollama."""
+    """Return the message of an SDK's exception; Ollama's SDK names it `error`."""
     return str(getattr(error, "message", "") or getattr(error, "error", "") or error)
 
 
 def _convert_aws_error(response: JSONObject) -> WireError | None:
-    """Return the response that an exception of botocore holds; None if it holds none."""
+    """Return the response of an exception of botocore; None if it has none."""
     details = response.get("Error")
     if not isinstance(details, dict) or not isinstance(details.get("Code"), str):
         return None
@@ -207,7 +207,7 @@ def _convert_aws_error(response: JSONObject) -> WireError | None:
 
     code = details["Code"]
     metadata = response.get("ResponseMetadata") or {}
-    # Tests often leave the status out, which follows from the code.
+    # Tests often leave the status out; it follows from the code.
     status = metadata.get("HTTPStatusCode") or AWS_STATUSES.get(code, 400)
     message = str(details.get("Message") or "")
     return WireError(status, message, code=code, body={"__type": code, "message": message})
@@ -226,7 +226,7 @@ def _read_status_and_body(error: Exception, response: object) -> tuple[object, o
 
 
 def _get_own_body(error: Exception) -> object:
-    """Return the body that an SDK's exception was given, as the provider sends it."""
+    """Return the body that was passed to an SDK's exception, in the provider's form."""
     body = getattr(error, "body", None)
     is_of_openai = type(error).__module__.partition(".")[0] == "openai"
     if isinstance(body, dict) and "error" not in body and is_of_openai:
@@ -236,7 +236,7 @@ def _get_own_body(error: Exception) -> object:
 
 
 def _get_own_status(error: Exception) -> object:
-    """Return the status of an exception, or that of its class if it got one of a mock."""
+    """Return the status of an exception, or of its class if the status is a mock object."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return status
@@ -247,7 +247,7 @@ def _get_own_status(error: Exception) -> object:
 
 
 def _get_content(error: Exception, response: Any) -> ErrorContent | None:
-    """Return the content of a response; None if there is none that could be read."""
+    """Return the content of a response; None if it has no readable content."""
     try:
         content = response.content
         content_type = response.headers["content-type"]
@@ -264,7 +264,7 @@ def _get_text_or_none(value: object) -> str | None:
 
 
 def _get_error_headers(response: object) -> dict[str, str]:
-    """Return the headers of a response, or of an exception that has them itself."""
+    """Return the headers of a response, or of an exception that has headers itself."""
     headers = dict(getattr(response, "headers", None) or {})
     kept = {}
     for name, value in headers.items():
@@ -284,7 +284,7 @@ def _parse_json_body(response: Any) -> object:
 
 def _convert_connection_error(error: Exception) -> ConnectionFailure | None:
     names = {base.__name__ for base in type(error).__mro__}
-    # Timeouts go first: OpenAI's `APITimeoutError` is an `APIConnectionError` too.
+    # Check timeouts first, as OpenAI's `APITimeoutError` is an `APIConnectionError` too.
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return ConnectionFailure("timeout", str(error))
     if names & CONNECT_ERROR_NAMES:

@@ -1,7 +1,7 @@
-"""Encoding and decoding of the binary event streams of AWS.
+"""Encode and decode the binary event streams of AWS.
 
-A message has its length, the length of its headers and a checksum of both; the headers; the
-payload; and a checksum of all before. See
+A message consists of its length, the length of its headers, a checksum of both lengths, the
+headers, the payload, and a checksum of everything before. See
 https://smithy.io/2.0/aws/amazon-eventstream.html.
 """
 
@@ -61,7 +61,7 @@ def decode_messages(data: bytes) -> tuple[list[EventMessage], bytes]:
     """Return the complete messages at the start of a stream, and the bytes after them.
 
     Raises:
-        ValueError: the bytes are no event stream.
+        ValueError: the bytes are not an event stream.
     """
     messages = []
     while len(data) >= PRELUDE.size:

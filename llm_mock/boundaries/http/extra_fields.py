@@ -20,7 +20,7 @@ _SENT_BY_SDKS = ("stream", "anthropic_version", "anthropic_beta")
 
 
 def find_extra_fields(api: str, body: JSONObject) -> JSONObject | None:
-    """Return the fields of a body that an application sends by `extra_body`.
+    """Return the fields of a body that an application sent with `extra_body`.
 
     Args:
         api: the API, as `HTTPRequest.api` names it.

@@ -1,4 +1,4 @@
-"""Forwarding of the server's requests to the provider, for a cassette that records them."""
+"""Forward requests from the server to the provider, so that a cassette can record them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.recording import WireRecording
 
 POLL_SECONDS = 0.005
-"""The time between two looks for the next chunk of a body."""
+"""The interval at which to check for the next chunk of a body."""
 TIMEOUT_SECONDS = 600.0
 """The default timeout of the SDKs."""
 # Headers about a connection, and not about the request or response on it (RFC 9110, 7.6.1).
@@ -38,7 +38,7 @@ Chunks = queue.SimpleQueue[bytes | BaseException | None]
 
 
 async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
-    """Send a request to its provider, and return the response, whose body arrives later.
+    """Send a request to its provider, and return the response before its body has arrived.
 
     Raises:
         WireError: the provider cannot be reached.
@@ -46,7 +46,7 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
     loop = asyncio.get_running_loop()
     connection = _create_connection(sent)
     try:
-        # On a thread, as http.client blocks, and the server has other clients to answer.
+        # In a thread, as http.client blocks and the server must answer other clients.
         response = await loop.run_in_executor(None, _send, connection, sent, recording)
     except (OSError, http.client.HTTPException) as error:
         problem = str(error) or type(error).__name__
@@ -122,7 +122,7 @@ def _yield_chunks(chunks: Chunks, recording: WireRecording) -> Iterator[bytes | 
             try:
                 chunk = chunks.get_nowait()
             except queue.Empty:
-                # Real, so that the server sends what it has, and has time for other clients.
+                # A real wait, so that the server sends buffered data and serves other clients.
                 yield RealWait(POLL_SECONDS)
                 continue
             if chunk is None:

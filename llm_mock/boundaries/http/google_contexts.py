@@ -1,7 +1,7 @@
-"""The SSL contexts of google-genai, whose clients create three each before their first request.
+"""Share the SSL contexts of google-genai, as each client creates three before its first request.
 
-Clients with arguments for their HTTP libraries, or for Vertex AI, which may load a certificate of
-the user, create contexts of their own.
+Clients with arguments for their HTTP library create their own contexts. So do clients for Vertex
+AI, as they may load a certificate of the user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from google.genai.types import HttpOptions
 
 OWN_OPTIONS = ("client_args", "async_client_args", "httpx_client", "httpx_async_client")
-"""The options with which a client may have a context of its own."""
+"""The options with which a client may have its own context."""
 BACKEND_VARIABLE = "GOOGLE_GENAI_HTTP_CLIENT"
 """The environment variable that chooses the HTTP library, and so the kind of context."""
 Arguments = dict[str, ssl.SSLContext]
@@ -31,12 +31,12 @@ METHODS = {
     "_ensure_aiohttp_ssl_ctx": "ssl",
     "_ensure_websocket_ssl_ctx": "ssl",
 }
-"""The private methods that create a context, and the argument in which they return it."""
+"""The private methods that create a context, each with the argument that contains it."""
 
 
 def attach(module: ModuleType) -> None:
     """Share the contexts of the clients of `google.genai._api_client`."""
-    # Without a method, the clients of this version stay slow.
+    # If a method is missing, the clients of this version are as slow as in production.
     client = getattr(module, "BaseApiClient", None)
     for method, argument in METHODS.items():
         if hasattr(client, method):

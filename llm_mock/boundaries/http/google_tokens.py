@@ -1,4 +1,4 @@
-"""The answer of Google's servers that give tokens, with a placeholder."""
+"""A placeholder response in place of Google's token servers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ TOKEN = {
     "expires_in": 3600,
     "token_type": "Bearer",
     "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
-    # The fields for an account that stands for another one.
+    # The fields for an account that impersonates another one.
     "accessToken": PLACEHOLDER_KEY,
     "expireTime": "2999-01-01T00:00:00Z",
 }
-"""The fields of all these answers: those for users, service accounts and other companies'."""
+"""The fields of all kinds of token responses: for users, service accounts and external accounts."""
 
 
 class TokenResponse:

@@ -1,4 +1,4 @@
-"""Parser of HTTP/1.1 requests, fed with bytes as they arrive."""
+"""Parse HTTP/1.1 requests from bytes as they arrive."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import NamedTuple
 from llm_mock.boundaries.http.wire_error import WireError
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""The largest body, which is more than the providers accept."""
+"""The maximum size of a body, which is more than the providers accept."""
 MAX_HEAD_BYTES = 64 * 1024
-"""The largest request line with its headers."""
+"""The maximum size of a request line with its headers."""
 MAX_CHUNK_LINE_BYTES = 1024
-"""The longest line with the size of a chunk, or with a trailer."""
+"""The maximum length of a line with a chunk size or a trailer."""
 TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-"""A method, or the name of a header."""
+"""Matches a method or a header name."""
 REQUEST_LINE = re.compile(rf"({TOKEN}) ([!-~]+) (HTTP/\d\.\d)")
 HEADER_NAME = re.compile(TOKEN)
 SINGULAR_HEADERS = ("transfer-encoding", "host", "content-length")
-"""The headers of which two readers could choose different ones, so that requests are smuggled."""
+"""The headers that must not be repeated, as this allows request smuggling."""
 LENGTH = re.compile(r"[0-9]{1,18}")
 ABSOLUTE_URL = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 LINE_END = b"\r\n"
 BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\x00-\x08\n-\x1f\x7f]*)?[ \t]*")
-"""The size of a chunk, with its extensions."""
+"""Matches a chunk size with its extensions."""
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\n-\x1f\x7f]")
-"""A character that no header may have, such as a line feed without a carriage return."""
+"""Matches a character that is not allowed in headers, such as a bare line feed."""
 
 
 class RequestHead(NamedTuple):
@@ -41,7 +41,7 @@ class RequestHead(NamedTuple):
     is_http_1_1: bool
     """False for HTTP/1.0."""
     host: str | None
-    """The header `Host`; None in a request to a proxy, which browsers never send by themselves."""
+    """The header `Host`; None for a request to a proxy, which no web page can send."""
     length: int | None
     """The size of the body in bytes; None for a body in chunks."""
 
@@ -64,13 +64,13 @@ class RequestReader:
         self._body = bytearray()
         """The chunks of the body so far."""
         self._chunk_bytes: int | None = None
-        """The size of the next chunk with its line end; None before its size was read."""
+        """The size of the next chunk including its line end; None before the size is read."""
         self._reads_trailers = False
         """True after the last chunk."""
 
     @property
     def buffered_bytes(self) -> int:
-        """The number of bytes that belong to no request yet."""
+        """The number of bytes that are not parsed yet."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> None:
@@ -107,7 +107,7 @@ class RequestReader:
                 431, f"The headers are too large; they must have at most {MAX_HEAD_BYTES:,} bytes."
             )
         if end < 0:
-            # Without this check a client that ends its lines with LF alone waits forever.
+            # Without this check, a client that ends its lines with only LF would wait forever.
             if BARE_LINE_FEED.search(self._buffer):
                 raise WireError(400, "Invalid headers: line feed without a carriage return.")
             return None
@@ -148,7 +148,7 @@ class RequestReader:
         return self._read_trailers()
 
     def _read_trailers(self) -> bytes | None:
-        """Return the body after its trailers, which are checked and not used."""
+        """Return the body after its trailers, which are validated but not used."""
         while True:
             line = self._read_line()
             if line is None:
@@ -202,7 +202,7 @@ def _parse_head(text: str) -> RequestHead:
     host = headers.get("host")
     if host is None and is_http_1_1:
         raise WireError(400, "The header host is missing.")
-    # A request to a proxy, whose target counts and not its host (RFC 9112, 3.2.2).
+    # For a request to a proxy, use the target and ignore `Host` (RFC 9112, 3.2.2).
     if ABSOLUTE_URL.match(target):
         host = None
         has_path = target.count("/") > 2
@@ -215,7 +215,7 @@ def _parse_headers(text: str) -> dict[str, str]:
     """Parse the lines of all headers.
 
     Raises:
-        WireError: one is malformed, or stands twice and may not.
+        WireError: a header is malformed, or repeated although it must not be.
     """
     headers: dict[str, str] = {}
     if not text:

@@ -1,7 +1,7 @@
-"""Find out if this test run started the server at a port of this machine.
+"""Find out whether this test run started the server at a port of this machine.
 
-Imported when an SDK first calls this machine. The question is answered when the call is made,
-because a server may be gone when its test ends. It needs /proc, or psutil on systems without it.
+Imported when an SDK first calls this machine. The check runs when the call is made, because the
+server may have stopped at the end of the test. It needs /proc, or psutil on other systems.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LISTENING = "0A"
 TEST_VARIABLE = b"PYTEST_CURRENT_TEST="
 """The variable in the initial environment of every process that a test starts."""
 CACHE_SECONDS = 1.0
-"""The time for which the result for a port is reused: an SDK calls a server many times in a row."""
+"""The time for which a result is reused, as an SDK often calls a server many times in a row."""
 
 _cache: dict[int, tuple[float, bool | None]] = {}
 """The results by port, with their times."""
@@ -45,7 +45,7 @@ def is_foreign(port: int, if_unknown: bool = False) -> bool | None:
         foreign = _is_foreign_by_proc(port)
     else:
         foreign = _is_foreign_by_psutil(port, if_unknown)
-    # Not cached without a server, as one may start at any moment.
+    # Not cached if there is no server, as one may start at any moment.
     if foreign is not None:
         _cache[port] = now, foreign
     return foreign
@@ -55,7 +55,7 @@ def _is_foreign_by_proc(port: int) -> bool | None:
     sockets = {f"socket:[{inode}]" for inode in _list_listening_inodes(port)}
     if not sockets:
         return None
-    # Most servers of tests run in this process, which is cheap to check.
+    # Check this process first: it is cheap, and most servers of tests run here.
     if _has_socket(os.getpid(), sockets):
         return False
     return not any(_has_socket(process, sockets) for process in _list_run_processes())
@@ -95,11 +95,11 @@ def _list_run_processes() -> list[int]:
     root = os.getpid()
     while parents.get(root, 0) > 1 and _was_started_by_test(root):
         root = parents[root]
-    # The run is that of the controller, and no test started a worker of xdist.
+    # With xdist, the process of the run is the controller, as no test starts a worker.
     if "PYTEST_XDIST_WORKER" in os.environ and parents.get(root, 0) > 1:
         root = parents[root]
     processes = [root]
-    # The list grows in the loop, until no process has a child that is missing.
+    # The list grows during the loop, until it contains all child processes.
     for process in processes:
         processes += [child for child, parent in parents.items() if parent == process]
     return processes
@@ -112,7 +112,7 @@ def _read_parents() -> Iterator[tuple[int, int]]:
             # A process may end at any moment.
             with suppress(OSError, LookupError, ValueError):
                 status = (PROC / name / "stat").read_text()
-                # The name of the program is in brackets, and may hold spaces and brackets.
+                # The program name is in parentheses, and may contain spaces and parentheses.
                 yield int(name), int(status.rpartition(")")[2].split()[1])
 
 

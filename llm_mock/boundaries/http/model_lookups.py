@@ -1,7 +1,7 @@
-"""Lookups of models at Hugging Face's hub, which its client makes before it calls a model.
+"""Answer the lookups at Hugging Face's hub that its client makes before it calls a model.
 
-The hub says under which name a provider has a model, and for which task. It serves datasets and
-files too, so its host is left alone.
+The hub knows a model's name at a provider and its task. As the hub also serves datasets and files,
+the mock does not intercept its host.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from llm_mock.boundaries.http.interception import is_answering, may_call_for_rea
 from llm_mock.boundaries.patching import replace
 
 DEFAULT_PROVIDER = "hf-inference"
-"""The provider of a model if none is chosen: Hugging Face itself."""
+"""The default provider of a model: Hugging Face itself."""
 
 
 def attach(module: ModuleType) -> None:
     """Replace the lookups of a private module of `huggingface_hub`."""
-    # Without a name the hub is asked, as in production.
+    # If a name is missing, the client calls the hub, as in production.
     helper = getattr(module, "TaskProviderHelper", None)
     if "_prepare_mapping_info" in vars(helper or object):
         replace(helper, "_prepare_mapping_info", _find_model)
@@ -29,7 +29,7 @@ def attach(module: ModuleType) -> None:
 
 
 def _find_model(original: Callable[..., object], helper: object, model: str | None) -> object:
-    """Return the name of a model at a provider, which is that of the hub."""
+    """Return the name of a model at a provider, which is the name at the hub."""
     __tracebackhide__ = True
     if model is None or _may_ask_hub():
         return original(helper, model)
@@ -38,7 +38,7 @@ def _find_model(original: Callable[..., object], helper: object, model: str | No
 
 
 def _list_providers(original: Callable[..., object], model: str) -> object:
-    """Return the providers of a model, of which the client takes the first if none is chosen."""
+    """Return the providers of a model; by default, the client uses the first one."""
     __tracebackhide__ = True
     if _may_ask_hub():
         return original(model)
@@ -46,7 +46,7 @@ def _list_providers(original: Callable[..., object], model: str) -> object:
 
 
 def _check_task(original: Callable[..., object], *args: object) -> None:
-    """Ask the hub whether a model is for a task; the mock has models for all."""
+    """Check the task of a model at the hub, unless the mock answers: it supports all tasks."""
     __tracebackhide__ = True
     if _may_ask_hub():
         original(*args)
@@ -57,7 +57,7 @@ def _may_ask_hub() -> bool:
 
 
 def _make_mapping(provider: str, model: str, task: str) -> object:
-    # Imported here: that module takes long, and the functions that are replaced need it too.
+    # Imported here, as the module is slow to import; the replaced functions need it anyway.
     from huggingface_hub import hf_api
 
     make: Callable[..., object] = hf_api.InferenceProviderMapping

@@ -50,15 +50,15 @@ from llm_mock.support.json_types import JSONObject
 
 MAX_DIMENSIONS = 100_000
 FIXED_SIZE_MODEL = "text-embedding-ada-002"
-"""The model of OpenAI that takes no number of dimensions."""
+"""The OpenAI model that does not accept a number of dimensions."""
 DEFAULT_MODEL = "gpt-5"
-"""The model of a count of tokens that names none."""
+"""The model for a token count without a model."""
 MODEL_OWNERS = ("openai", "mistral")
 """The providers whose fine-tuned models can be deleted by this API."""
 FINE_TUNED = "ft:"
-"""The begin of the name of a fine-tuned model; others cannot be deleted."""
+"""The prefix of a fine-tuned model; other models cannot be deleted."""
 SHORTENED_MODELS = ("text-embedding-3-small", "text-embedding-3-large")
-"""The models of OpenAI that give at most the default number of dimensions."""
+"""The OpenAI models that return at most the default number of dimensions."""
 TOKEN_COUNT_PATH = re.compile(
     r"(/messages/count_tokens|:countTokens|/responses/input_tokens|/model/.+/count-tokens"
     r"|/publishers/anthropic/models/count-tokens:rawPredict)$"
@@ -99,7 +99,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     response: JSONObject = {"object": "list", "data": data, "model": model, "usage": usage}
     if dialect.embedding_id is not None:
-        # Mistral has one type for all usage.
+        # Mistral uses one usage type for all endpoints.
         usage["completion_tokens"] = 0
         number = len(mock.embedding_state(mock.configurator.get_model_id(model)).calls)
         suffix = f"{mock.history.get_id_prefix()}{number}"
@@ -111,7 +111,7 @@ def _find_requested_dimensions(body: JSONObject, model: str) -> int | None:
     """Return the requested number of dimensions, under the name of any provider.
 
     Raises:
-        WireError: the model does not take it, or it is not a number in the supported range.
+        WireError: the model does not accept it, or it is not a number in the supported range.
     """
     for name in ("dimensions", "output_dimension"):
         if body.get(name) is None:
@@ -125,7 +125,7 @@ def _find_requested_dimensions(body: JSONObject, model: str) -> int | None:
 
 
 def _check_dimensions(model: str, dimensions: int | None) -> None:
-    """Raise a WireError if a model of OpenAI has fewer dimensions."""
+    """Raise a WireError if an OpenAI model has fewer dimensions than requested."""
     most = find_dimensions(model) if model in SHORTENED_MODELS else None
     if dimensions is not None and most is not None and dimensions > most:
         message = (
@@ -135,9 +135,9 @@ def _check_dimensions(model: str, dimensions: int | None) -> None:
 
 
 def _find_chat_dialect(sent: WireRequest, provider: str) -> ProviderDescriptor:
-    """Return the provider in whose format the paths of OpenAI are answered.
+    """Return the provider whose format the mock uses for OpenAI's paths.
 
-    Most providers have OpenAI's format at these paths, even if they have another one elsewhere.
+    Most providers use OpenAI's format at these paths, even if their own APIs have another format.
     """
     protocol = find_protocol(sent.method, "/chat/completions", provider)
     return OPENAI if protocol is None else protocol.provider
@@ -149,7 +149,7 @@ def find_other_model(sent: WireRequest, provider: str) -> str | None:
         try:
             return str(parse_json_body(sent.body).get("model"))
         except WireError:
-            # It is a request for embeddings all the same.
+            # It is still a request for embeddings.
             return "unknown"
     if GEMINI_EMBEDDINGS_PATH.search(sent.path):
         return _parse_model_of_path(sent.path)
@@ -202,7 +202,7 @@ def _is_token_list(value: list[object]) -> bool:
 
 
 def _convert_to_text(item: object) -> str:
-    """Return the text of an item; token ids become their digits, as no tokenizer is at hand."""
+    """Return the text of an item; token ids become their digits, as there is no tokenizer."""
     if isinstance(item, list):
         return " ".join(map(str, item))
     return str(item)
@@ -252,21 +252,21 @@ def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResp
     try:
         request = load_protocol("anthropic_messages").parse_request(sent, mock)
     except WireError as error:
-        # Vertex AI passes on what Claude says; otherwise Google words its errors.
+        # Vertex AI passes Claude's errors on; all other errors have Google's format.
         return error_response(ANTHROPIC.errors, error)
     return json_response({"input_tokens": count_input_tokens(request)})
 
 
 def acknowledge_request(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Accept and drop a request without a question: traces, and the warming of connections."""
+    """Accept and drop a request that needs no answer: traces, and connection warm-ups."""
     return json_response({})
 
 
 def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
     """Answer `GET …/models` and `GET …/models/MODEL`.
 
-    The list has the models with configured replies and those that were called. A single model is
-    always there.
+    The list has the models with configured replies and the models that were called. A request for
+    a single model always finds it.
     """
     models = get_descriptor(provider).models
     if models is None:
@@ -301,19 +301,19 @@ def answer_media(sent: WireRequest, provider: str, mock: Mock) -> WireResponse |
 
 
 def answer_stored_object(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
-    """Answer a request about what OpenAI keeps on its server; None for other requests."""
+    """Answer a request about an object that OpenAI stores; None for other requests."""
     protocol = find_protocol("POST", "/chat/completions", provider)
     if protocol is None or protocol.provider is not OPENAI:
         return None
-    # Imported late: few programs use state.
+    # Imported late: few programs use stored objects.
     from llm_mock.boundaries.http.stored_endpoints import answer_stored
 
     return answer_stored(sent, provider, mock)
 
 
 def answer_stored_interaction(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
-    """Answer a request about what Google keeps on its server; None for other requests."""
-    # Imported late: few applications use state.
+    """Answer a request about an interaction that Google stores; None for other requests."""
+    # Imported late: few applications use stored interactions.
     from llm_mock.boundaries.http.stored_interactions import answer_interaction
 
     return answer_interaction(sent, mock)
@@ -327,7 +327,7 @@ ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("POST", MEDIA_PATH, answer_media),
     # The traces of the OpenAI Agents SDK.
     ("POST", re.compile(r"/v1/traces/ingest$"), acknowledge_request),
-    # Sent by the SDK of Cerebras when a client is made.
+    # Sent by the SDK of Cerebras when a client is created.
     ("GET", re.compile(r"/v1/tcp_warming$"), acknowledge_request),
     ("GET", re.compile(r"/models(/.+)?$"), answer_models),
     ("DELETE", re.compile(r"/models/.+$"), delete_model),
@@ -341,7 +341,7 @@ def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireR
     """Return the response to a request for one of these endpoints; None for other requests.
 
     Raises:
-        ConnectionFailure: the reply is that the connection fails.
+        ConnectionFailure: the reply is a failed connection.
     """
     handler = _find_handler(sent, provider)
     if handler is None:

@@ -1,8 +1,7 @@
 """Placeholder credentials for SDKs that refuse to start, or to send a request, without a key.
 
-Environment variables stay as they are, because applications choose their provider by them. A client
-of an SDK gets the placeholder if neither an argument nor a variable gives it a key, and only while
-the mock answers.
+Environment variables are not changed, because applications choose their provider by them. While the
+mock answers, an SDK's client gets the placeholder if neither an argument nor a variable sets a key.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.providers.descriptor import ClientKey
 
 PARAMETER = "api_key"
-"""The argument of these clients for the key."""
+"""The argument of an SDK's clients for the key."""
 
 
 MODEL_SERVICES = ("bedrock", "sagemaker-runtime")
-"""The beginnings of the names of AWS services that are models."""
+"""The prefixes of the names of AWS services that provide models."""
 MODEL_SDKS = (
     "anthropic",
     "google.cloud.aiplatform",
@@ -40,27 +39,27 @@ MODEL_SDKS = (
     "pydantic_ai",
     "vertexai",
 )
-"""The packages that look for credentials of a cloud only to call models."""
+"""The packages that look up cloud credentials only to call models."""
 CREDENTIAL_PACKAGES = ("llm_mock", "boto3", "botocore", "google.auth", "google.oauth2")
-"""The packages between one of `MODEL_SDKS` and the search for credentials."""
+"""The packages that may be on the call stack between one of `MODEL_SDKS` and the lookup."""
 PLACEHOLDER_REGION = "us-east-1"
-"""The region of AWS if neither an argument, a variable nor a profile names one."""
+"""The AWS region if neither an argument, a variable nor a profile sets one."""
 NO_PROJECT = "no-project-needed-by-llm-mock"
-"""The Google Cloud project if neither an argument nor a variable names one."""
+"""The Google Cloud project if neither an argument nor a variable sets one."""
 
 _client_keys: dict[type, ClientKey] = {}
 """The clients of the SDKs that were imported."""
 _is_for_models: ContextVar[bool] = ContextVar("llm_mock_credentials_for_models", default=False)
-"""True while credentials are looked for to call models."""
+"""True while credentials are looked up to call models."""
 
 
 def attach() -> None:
-    """Let SDKs make clients without a key from now on, while the mock answers."""
+    """Let SDKs create clients without a key from now on, while the mock answers."""
     for package in list_sdks():
         attach_on_import(package, _attach_to_clients)
     attach_on_import("botocore.session", _attach_to_session)
     attach_on_import("botocore.credentials", _attach_to_instance_metadata)
-    # A private module, without which a missing region is an error as in production.
+    # A private module. Without it, a missing region is an error, as in production.
     attach_on_import("anthropic.lib.bedrock._client", _attach_to_anthropic_bedrock)
     attach_on_import("google.auth", _attach_to_google_auth)
     attach_on_import("google.auth._default", _attach_to_google_metadata)
@@ -69,7 +68,7 @@ def attach() -> None:
 
 
 def _attach_to_clients(module: ModuleType) -> None:
-    # Imported here: the descriptors are loaded when an SDK is imported.
+    # Imported here, so that the descriptors are loaded only when an SDK is imported.
     from llm_mock.boundaries.http.providers.registry import find_clients
 
     for name, key in find_clients(module.__name__):
@@ -98,8 +97,8 @@ def _attach_to_google_auth(auth: ModuleType) -> None:
 
 
 def _attach_to_google_metadata(default: ModuleType) -> None:
-    # A private name: without it google-auth asks the metadata server of Google's machines, which
-    # takes some seconds elsewhere.
+    # A private name. Without it, google-auth calls Google Cloud's metadata server, which takes some
+    # seconds on other machines.
     if hasattr(default, "_get_gce_credentials"):
         replace(default, "_get_gce_credentials", _load_google_instance_credentials)
 
@@ -120,7 +119,7 @@ def _init_client(
     try:
         bound = inspect.signature(original).bind_partial(client, *args, **kwargs)
     except TypeError:
-        # The constructor itself has the better message.
+        # The constructor itself raises a better error.
         original(client, *args, **kwargs)
         return
     if _needs_placeholder(_client_keys[owner], bound):
@@ -129,7 +128,7 @@ def _init_client(
 
 
 def _needs_placeholder(key: ClientKey, bound: inspect.BoundArguments) -> bool:
-    """Return True if neither an argument nor a variable gives credentials; empty ones do not."""
+    """Return True if no argument or variable sets credentials; empty values do not count."""
     if PARAMETER not in bound.signature.parameters:
         return False
     for name in (PARAMETER, *key.arguments):
@@ -158,7 +157,7 @@ def _create_client(
 
 
 def _infer_region(original: Callable[..., str], *args: object) -> str:
-    """Return the region of Anthropic's client for Bedrock; a placeholder if there is none."""
+    """Return the region for Anthropic's Bedrock client, by default a placeholder."""
     try:
         return original(*args)
     except ValueError:
@@ -168,9 +167,9 @@ def _infer_region(original: Callable[..., str], *args: object) -> str:
 
 
 def _get_credentials(original: Callable[..., object], session: object) -> Any:
-    """Return botocore's credentials; for models a placeholder if there are none.
+    """Return botocore's credentials, or for models a placeholder if there are none.
 
-    Other services of AWS behave as without the mock.
+    Other AWS services behave as without the mock.
     """
     __tracebackhide__ = True
     if not _are_for_models():
@@ -179,17 +178,17 @@ def _get_credentials(original: Callable[..., object], session: object) -> Any:
         credentials = original(session)
     if credentials is not None:
         return credentials
-    # botocore looked for credentials, so the module is imported.
+    # botocore looks up credentials, so the module is already imported.
     return sys.modules["botocore.credentials"].Credentials(PLACEHOLDER_KEY, PLACEHOLDER_KEY)
 
 
 def _load_from_instance(original: Callable[..., object], provider: object) -> Any:
-    # The metadata server of AWS's machines takes some seconds elsewhere, and no model is called.
+    # On other machines, the lookup at AWS's metadata server would take some seconds.
     return None if _is_for_models.get() and _is_answering() else original(provider)
 
 
 def _load_google_credentials(original: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
-    """Return Google's default credentials; for models a placeholder if there are none."""
+    """Return Google's default credentials, or for models a placeholder if there are none."""
     __tracebackhide__ = True
     if not _are_for_models():
         return original(*args, **kwargs)
@@ -210,7 +209,7 @@ def _load_google_instance_credentials(
 
 
 def _request_google_token(original: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
-    """Return the answer to google-auth's request for a token; for models a placeholder.
+    """Return the response to google-auth's token request, or for models a placeholder.
 
     Credentials of the machine or of the application are refreshed before the first call.
     """
@@ -249,7 +248,7 @@ def _is_answering() -> bool:
 
 
 def _are_for_models() -> bool:
-    """Return True if the current search for credentials can only be for calling models."""
+    """Return True if the current lookup of credentials can only be for calls to models."""
     return _is_answering() and (_is_for_models.get() or _is_called_by_model_sdk())
 
 

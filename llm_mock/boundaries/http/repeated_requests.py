@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def repeat_request(request: HTTPRequest, call: PassthroughCall, mock: Mock) -> None:
-    """Send a request again, with the key that the client sent; the call takes the answer.
+    """Send a request again with the client's key, and store the answer in the call.
 
     Raises:
         LLMMockError: there is no key, or the provider cannot be reached.

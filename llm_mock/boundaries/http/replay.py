@@ -1,4 +1,4 @@
-"""Replay of a recorded response as it came over HTTP."""
+"""Replay a recorded HTTP response unchanged."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def replay_response(context: ResponseContext) -> WireResponse | None:
     """Return the recorded response.
 
     Returns:
-        The response; None if it must be built anew, because it was recorded from another API, from
-        `llm`, or as a stream and is requested whole.
+        The response; None if it must be rebuilt, because it was recorded from another API or from
+        `llm`, or because only one of recording and request is streamed.
 
     Raises:
-        Exception: the recorded error, if there is nothing before it.
+        Exception: the recorded error, if no part of the response came before it.
     """
     reply = context.answer.reply
     request = context.request
@@ -37,7 +37,7 @@ def replay_response(context: ResponseContext) -> WireResponse | None:
     if received is None or not _has_requested_form(received, request):
         return None
     if not received.unfinished:
-        # For the record of the call, as no protocol runs that would ask for it.
+        # Sets the finish reason in the record of the call, as no protocol does it here.
         context.get_finish_reason()
     if request.api == "responses":
         store_provider_response(context.mock, request, restore_body(reply))
@@ -73,12 +73,12 @@ def restore_body(reply: Reply) -> Any:
 def read_finish_reason(reply: Reply) -> str | None:
     """Return the finish reason of a recorded reply in the terms of Chat Completions.
 
-    None stands for the normal reason, and for an unknown one.
+    Returns None for the normal reason, and for an unknown one.
     """
     received = reply.over_http()
     if received is not None and received.api is not None:
         return _read_received_reason(received, received.api)
-    # A reply that was recorded from `llm` may have the body that the plugin kept.
+    # A reply that was recorded from `llm` may have the body that the `llm` plugin kept.
     body = reply.response_json
     if not isinstance(body, dict):
         return None
@@ -92,7 +92,7 @@ def _read_received_reason(received: Received, api: str) -> str | None:
     reader = create_reader(api)
     bodies = received.body if received.streamed else [received.body]
     for body in bodies:
-        # The reader takes the reason from the body while it looks for texts.
+        # The reader reads the finish reason while it looks for texts.
         for _ in reader.find_slots(body):
             pass
     return reader.finish_reason
@@ -112,7 +112,7 @@ def _build_events(reply: Reply, received: Received, request: HTTPRequest) -> Ite
     for event in restore_body(reply):
         yield request.encode_event(event)
     if received.unfinished:
-        # The recording broke off: the reply raises at its end what happened then.
+        # The recording was interrupted: at its end, the reply raises the recorded error.
         for _ in reply.stream(stream=True):
             pass
     if reply.error is not None:

@@ -1,4 +1,4 @@
-"""The request of an SDK, in the form that the core knows."""
+"""The request of an SDK, in the form that the core uses."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSON
 
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
-"""The headers for API keys, beside `Authorization: Bearer …`."""
+"""The headers with API keys, besides `Authorization: Bearer …`."""
 COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
-"""The names that `llm` has for options of OpenAI's APIs, where they differ."""
+"""The names of OpenAI's options in `llm`, if they differ."""
 CANDIDATE_COUNTS = {"chat.completions": "n", "generate_content": "candidateCount"}
-"""The options with the number of answers, by API."""
+"""The option with the number of answers, by API."""
 EVENT_NAMES = {"messages": "type", "responses": "type", "interactions": "event_type"}
 """The field that names an event of a stream, for the APIs whose events have names."""
 CAMEL_CASE_APIS = ("generate_content", "converse")
-"""The APIs whose options are in camel case."""
+"""The APIs whose options are in camelCase."""
 Message = JSONObject
 """A message as `{"role", "parts"}`, in the form of `Request.messages`, or one of its parts."""
 
@@ -57,7 +57,7 @@ class ToolResult(NamedTuple):
     output: object
     tool_call_id: str | None
     is_error: bool = False
-    """Whether the application says that the tool failed; not every API has a place for it."""
+    """True if the application reports that the tool failed, which not every API supports."""
 
 
 class Attachment(NamedTuple):
@@ -69,23 +69,23 @@ class Attachment(NamedTuple):
     path: str | None = None
 
     def resolve_type(self) -> str | None:
-        """Return the media type, guessed from the URL if need be; nothing is downloaded."""
+        """Return the media type, guessed from the URL if necessary; nothing is downloaded."""
         if self.type:
             return self.type
         return mimetypes.guess_type(self.url)[0] if self.url else None
 
     def content_bytes(self) -> bytes:
-        """Return the content that was sent inline; empty for a URL."""
+        """Return the inline content; empty if there is only a URL."""
         return self.content or b""
 
 
 class HTTPRequest(Request):
-    """A call of an SDK.
+    """A call from an SDK to a model.
 
-    A protocol parses it from the body; the parts that are common to all APIs are derived here.
+    A protocol parses it from the body. Attributes that all APIs have in common are derived here.
 
     Args:
-        model_id: the model that is called.
+        model_id: the called model.
         messages: the whole conversation without the system prompt.
         system: the system prompt; empty without one.
         tools: the tools that the request offers.
@@ -93,11 +93,11 @@ class HTTPRequest(Request):
         options: the other fields of the body, such as the temperature.
         api: the protocol: `chat.completions`, `responses`, `messages`, `generate_content`, …
         stream: True for a streamed response.
-        tool_choice: the tool that must be called: its name, or `required`, `auto` or `none`; None
-            if the request does not say.
-        sent: the HTTP request, which has the name of the client and its key.
-        body: the body as it was sent, for reply functions.
-        provider: the name of the provider in whose words the call fails.
+        tool_choice: the name of the tool that must be called, or `required`, `auto` or `none`; None
+            if the request sets no tool choice.
+        sent: the HTTP request, which has the name and the key of the client.
+        body: the unchanged body, for reply functions.
+        provider: the name of the provider whose error format the call uses.
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class HTTPRequest(Request):
         "tool_choice",
     )
 
-    # Not an attribute: a request that refers to itself waits for the garbage collector.
+    # A property, because an attribute that refers to its own object delays garbage collection.
     native = property(lambda self: self, doc="The request itself, for reply functions.")
 
     def __init__(
@@ -153,24 +153,24 @@ class HTTPRequest(Request):
         self.http_fields = self._describe_http()
         messages, self.turn = _join_turns(messages)
         self.conversation = messages
-        """The messages as they were parsed, without the system prompt."""
+        """The parsed messages, without the system prompt."""
         self.schema = schema or (self._find_forced_tool_schema() if tools else None)
         self.schema_is_a_tool = schema is None and self.schema is not None
         self.prompt, self.attachments, self.tool_results = _read_last_user_turn(messages)
 
     def _find_forced_tool_schema(self) -> JSONObject | None:
-        """Return the schema of the tool that must be called; None without one.
+        """Return the schema of the tool that must be called, or None.
 
-        Clients ask for structured answers this way if an API has no better one.
+        Clients request structured answers in this way if the API has no better one.
         """
-        # The title is the tool's name, by which replies name the schema.
+        # The title is the tool's name, which replies use as the name of the schema.
         for tool in self.tools:
             if tool.name == self.tool_choice and tool.input_schema:
                 return {"title": tool.name, **tool.input_schema}
         return None
 
     def messages(self) -> list[Message]:
-        """Return all messages, with the system prompt as the first."""
+        """Return all messages, with the system prompt first."""
         messages: list[Message] = []
         if self.system:
             system_part = {"type": "text", "text": self.system}
@@ -181,23 +181,23 @@ class HTTPRequest(Request):
         return messages
 
     def characters(self) -> int:
-        """Return the count of characters in all messages."""
+        """Return the number of characters in all messages."""
         count = len(self.system)
         for message in self.conversation:
             for part in message["parts"]:
-                # Most parts are texts, and save the call of the function.
+                # Most parts are texts, for which the function call is avoided.
                 count += len(part["text"]) if part["type"] == "text" else _measure_part(part)
         return count
 
     def given_messages(self) -> list[Message]:
         """Return the messages without the system prompt.
 
-        An application sends the whole history with each call, so that all of them are given.
+        An application sends the whole history with each call, so it has provided all of them.
         """
         return [message for message in self.messages() if message["role"] != "system"]
 
     def common_options(self) -> JSONObject:
-        """Return the options under the names of `llm`'s plugins."""
+        """Return the options under the names that `llm`'s plugins use."""
         common = {}
         for name, value in self.options.items():
             common[COMMON_NAMES.get(name, name)] = value
@@ -213,11 +213,11 @@ class HTTPRequest(Request):
         return common
 
     def _convert_response_type(self, options: JSONObject) -> None:
-        """Replace Gemini's media type for JSON by the option that `llm-gemini` has."""
+        """Replace Gemini's media type for JSON by the corresponding option of `llm-gemini`."""
         if options.get("response_mime_type") != "application/json":
             return
         del options["response_mime_type"]
-        # With a schema, the media type says nothing more.
+        # With a schema, the media type is redundant.
         if not self.schema:
             options["json_object"] = True
 
@@ -234,11 +234,11 @@ class HTTPRequest(Request):
         return fields
 
     def get_sent_request(self) -> SentFields | None:
-        """Return the fields of the HTTP request as it was sent, without secrets."""
+        """Return the fields of the HTTP request, without secrets."""
         sent = self.sent
         if sent is None:
             return None
-        # Imported late: this is read only if a test or a report asks for it.
+        # Imported late: only some tests and reports need it.
         from llm_mock.boundaries.http.extra_fields import find_extra_fields
 
         url = redact(sent.url)
@@ -248,20 +248,20 @@ class HTTPRequest(Request):
 
     def read_tool_demand(self) -> ToolDemand:
         """Return the tool calls that the request asks for."""
-        # Imported late: few requests say which tools may be called.
+        # Imported late: few requests restrict which tools may be called.
         from llm_mock.boundaries.http.tool_choice import read_tool_demand
 
         offered = [tool.name for tool in self.tools]
         return read_tool_demand(self.body, self.tool_choice, offered)
 
     def count_candidates(self) -> int:
-        """Return the number of answers that are asked for; Anthropic and Responses give one."""
+        """Return the number of requested answers, which is 1 for Anthropic and Responses."""
         name = CANDIDATE_COUNTS.get(self.api, "")
         count = self.options.get(name)
         return count if isinstance(count, int) and count > 0 else 1
 
     def find_unsupported_detail(self, reply: Reply) -> str | None:
-        """Return a phrase for a detail of a reply that the called API cannot say, or None."""
+        """Return a phrase for a detail of a reply that the API does not support, or None."""
         # Imported late: few replies have details.
         from llm_mock.boundaries.http.reply_checks import CalledAPI, find_unsupported_detail
 
@@ -271,10 +271,10 @@ class HTTPRequest(Request):
         return find_unsupported_detail(reply, called)
 
     def find_data_tool(self, data: JSON, data_class: str | None) -> str | None:
-        """Return the tool whose arguments the data of a reply are; None if they are a text.
+        """Return the tool that gets a reply's data as arguments; None if the data become text.
 
-        SDKs ask for structured answers in three ways: by a schema, by a tool that must be called,
-        or by a tool among others whose properties are the fields of the answer.
+        SDKs request structured answers in three ways: with a schema, with a tool that must be
+        called, or with an optional tool whose properties are the fields of the answer.
         """
         if not isinstance(data, dict):
             return None
@@ -285,26 +285,26 @@ class HTTPRequest(Request):
         return self._find_tool_by_fields(data, data_class)
 
     def _find_tool_by_fields(self, data: JSONObject, data_class: str | None) -> str | None:
-        """Return the first tool whose properties are the fields of some data, or None.
+        """Return the first tool whose properties are the fields of the data, or None.
 
-        Classes of a union can have the same fields. Frameworks then name the class in the tool,
-        as in `final_result_Refund`.
+        Classes in a union can have the same fields. Frameworks then put the class into the name of
+        the tool, as in `final_result_Refund`.
         """
         names = [str(tool.name) for tool in self.tools if _accepts_data(tool, data)]
         if data_class is not None:
             names.sort(key=lambda name: not _is_named_after(name, data_class))
-        # A tool whose result is in the request was called already.
+        # The model has already called a tool whose result is in the request.
         finished = {result.name for result in self.tool_results}
         for name in names:
             if name not in finished:
                 return name
-        # A client that must get a call asks again, with an error as the result of the first one.
+        # A client that requires a call may repeat the request, with an error as the first result.
         if names and self.tool_choice == "required":
             return names[0]
         return None
 
     def encode_event(self, item: JSON) -> bytes:
-        """Encode an event of the provider's own for a streamed response."""
+        """Encode one of the provider's own events for a streamed response."""
         name = None
         field = EVENT_NAMES.get(self.api)
         if field is not None and isinstance(item, dict):
@@ -312,7 +312,7 @@ class HTTPRequest(Request):
         return server_sent_event(item, name if isinstance(name, str) else None)
 
     def decode_event(self, message: EventMessage) -> JSON:
-        """Return the event of a binary stream, as `encode_event` takes it."""
+        """Return the event of a binary stream, in the form that `encode_event` accepts."""
         raise NotImplementedError
 
     def break_event(self, event: bytes) -> bytes:
@@ -324,11 +324,11 @@ class HTTPRequest(Request):
 
         Args:
             error: the error.
-            begun: True if a part of the answer was sent before it.
+            begun: True if part of the response was sent before the error.
         """
         if isinstance(error, StreamEnds):
             return {"malformed": True} if error.malformed else {"cut_off": True}
-        # An error within a stream has no status: that of the response was sent before.
+        # An error within a stream has no status: the status of the response was sent before.
         if not isinstance(error, Exception) or (begun and self.stream):
             return {}
         wire_error = convert_to_wire_error(error)
@@ -336,7 +336,7 @@ class HTTPRequest(Request):
             return {}
         fields: JSONObject = {"status": wire_error.status}
         seconds = parse_retry_after(wire_error.headers)
-        # The fast retry is recorded only where the provider asks for a retry in production too.
+        # The fast retry is recorded only if the provider requests a retry in production, too.
         if seconds is not None:
             fields["retry_after"] = seconds
             headers = add_fast_retry_header(wire_error, self.provider)
@@ -361,21 +361,21 @@ def _accepts_data(tool: Tool, data: JSONObject) -> bool:
 
 
 def _compute_fingerprint(sent: WireRequest) -> str:
-    """Return a checksum of the path and the body, by which repeated requests are found."""
+    """Return a checksum of the path and the body, to find repeated requests."""
     path_checksum = zlib.crc32(sent.path.encode())
     return f"{zlib.crc32(sent.body, path_checksum):08x}"
 
 
 def _read_sdk(headers: Mapping[str, str]) -> str | None:
     """Return the name and the version of the client; None without one."""
-    # Google's SDK names itself in a header of its own, its HTTP library in the usual one.
+    # Google's SDK uses its own header, as its HTTP library sets the usual one.
     return headers.get("x-goog-api-client") or headers.get("user-agent")
 
 
 def read_key(headers: Mapping[str, str]) -> str | None:
-    """Return the API key; None without one, and for the placeholder of the mock."""
+    """Return the API key; None without a key, and for the mock's placeholder."""
     key = headers.get("authorization", "").removeprefix("Bearer ")
-    # A provider's own header wins over a token, which a proxy may have added.
+    # A provider's own header takes precedence over a token, which a proxy may have added.
     for name in KEY_HEADERS:
         if name in headers:
             key = headers[name]
@@ -414,12 +414,12 @@ def _filter_parts(messages: list[Message], kind: str) -> Iterator[Message]:
 
 
 def _join_turns(messages: list[Message]) -> tuple[list[Message], int]:
-    """Return the messages with consecutive ones of the assistant joined, and the current turn.
+    """Join consecutive messages of the assistant, and return all messages and the current turn.
 
-    OpenAI's Responses API has an item for each tool call and for the text of one turn.
+    OpenAI's Responses API has one item for the text of a turn and one for each tool call.
     """
     roles = [message["role"] for message in messages]
-    # Most conversations have a single turn, which needs no further work.
+    # Most conversations have a single turn, where nothing needs to be joined.
     if "assistant" not in roles:
         return messages, 1
     joined: list[Message] = []
@@ -435,7 +435,7 @@ def _join_turns(messages: list[Message]) -> tuple[list[Message], int]:
 
 
 def _name_results(messages: list[Message]) -> list[Message]:
-    """Return the messages with tool results named after their calls, as APIs leave names out."""
+    """Return the messages with tool names added to tool results, which lack them in some APIs."""
     names = {}
     for part in _filter_parts(messages, "tool_call"):
         names[part["tool_call_id"]] = part["name"]
@@ -458,7 +458,7 @@ def _find_last_user_turn(messages: list[Message]) -> list[Message]:
 def _read_last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment], list[ToolResult]]:
     """Return the prompt, the attachments and the tool results after the last answer.
 
-    With tool results alone the prompt is empty, as it is in `llm`'s chains.
+    If there are only tool results, the prompt is empty, as in `llm`'s chains.
     """
     messages = _find_last_user_turn(messages)
     texts: list[str] = []
@@ -466,8 +466,8 @@ def _read_last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment]
     results: list[ToolResult] = []
     for message in messages:
         if message["role"] == "user" and message is messages[-1]:
-            # Of several messages of the user in a row only the last is the prompt; texts before
-            # it are context, such as retrieved documents.
+            # If several user messages follow each other, only the last is the prompt; the texts
+            # before it are context, such as retrieved documents.
             texts.clear()
         for part in message["parts"]:
             kind = part["type"]
@@ -495,8 +495,8 @@ def make_tool_result_part(
     Args:
         output: what the tool returned.
         tool_call_id: the id of the call.
-        name: the name of the tool, if the API says it.
-        is_error: true if the application says that the tool failed.
+        name: the name of the tool, if the API sends it.
+        is_error: true if the application reports that the tool failed.
     """
     part: Message = {
         "type": "tool_result",

@@ -1,6 +1,6 @@
-"""Fast retries of SDKs after a timeout or a failed connection.
+"""Shorten the retries of SDKs after a timeout or a failed connection.
 
-These come without a response, and so without the header that asks for a fast retry.
+These failures have no response, and therefore no header for a fast retry.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CALCULATE = "_calculate_retry_timeout"
 
 
 def attach(base_client: ModuleType) -> None:
-    """Patch the clients of an SDK to retry fast if the mock made a connection fail."""
+    """Patch the clients of an SDK to retry quickly if the mock made a connection fail."""
     client = getattr(base_client, "BaseClient", None)
     # The method is private: in an SDK without it, retries are as slow as in production.
     if hasattr(client, CALCULATE):
@@ -35,13 +35,13 @@ def _calculate_retry_timeout(
     response_headers: object = None,
 ) -> float:
     seconds = original(client, remaining_retries, options, response_headers)
-    # A response says itself how fast to retry; see `add_fast_retry_header`.
+    # A response sets the retry delay itself; see `add_fast_retry_header`.
     if response_headers is not None or not http_settings.fast_retries or not is_answering():
         return seconds
     url = client.base_url
     if find_provider_of_host(url.host, url.port, http_settings.hosts) is None and is_this_machine(
         url.host
     ):
-        # A server of the application on this machine is not mocked.
+        # The mock does not intercept the application's own servers on this machine.
         return seconds
     return min(seconds, FAST_RETRY)

@@ -1,4 +1,4 @@
-"""Routing of a request to the protocol of its API."""
+"""Route a request to the protocol of its API."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ MODEL_PATHS = (
     (re.compile(r"/model/.+/converse(-stream)?$"), "bedrock_converse"),
     (re.compile(r"/model/.+/invoke(-with-response-stream)?$"), "bedrock_invoke"),
 )
-"""The paths of the APIs that call a model, with their modules in `protocols`.
+"""The paths of APIs for calls to models, with their modules in `protocols`.
 
-Those that only one provider has are in its descriptor.
+An API that only one provider offers is in the provider's descriptor.
 """
 OPENAI_HOST = "api.openai.com"
 OPENAI_PATHS = (
@@ -47,7 +47,7 @@ OPENAI_PATHS = (
     "/moderations",
     "/responses",
 )
-"""The beginnings of OpenAI's paths behind the version."""
+"""The first segments of OpenAI's paths after the version."""
 READERS = {
     "chat.completions": "openai_chat",
     "responses": "openai_responses",
@@ -80,7 +80,7 @@ def find_protocol(method: str, path: str, provider: str, host: str = "") -> Wire
 
 
 def lacks_version(host: str, path: str) -> bool:
-    """Return whether a path is one of OpenAI's without the version, which its base URL has."""
+    """Return whether a path is an OpenAI path that lacks the version `/v1`."""
     return host == OPENAI_HOST and path.startswith(OPENAI_PATHS)
 
 
@@ -91,7 +91,7 @@ def load_protocol(name: str) -> WireProtocol:
 
 
 def load_protocol_module(name: str) -> Any:
-    """Return a module in `protocols`, which is imported when it is first needed."""
+    """Return a module in `protocols`, and import it when it is first needed."""
     return importlib.import_module(f"{__package__}.protocols.{name}")
 
 
@@ -112,5 +112,5 @@ def create_reader(api: str) -> ResponseReader:
 
 
 def list_apis() -> list[str]:
-    """Return the names of all APIs whose answers can be recorded."""
+    """Return the names of all APIs whose responses can be recorded."""
     return [*READERS, *get_registry().apis]

@@ -21,7 +21,7 @@ def find_sdk_fields(*types: tuple[str, str]) -> set[str]:
     fields: set[str] = set()
     for module_name, type_name in types:
         module: Any = sys.modules.get(module_name)
-        # A `TypedDict` has the fields of its bases itself, any other class has its own.
+        # A `TypedDict` includes the fields of its bases; other classes contain only their own.
         for base in getattr(getattr(module, type_name, None), "__mro__", ()):
             fields.update(getattr(base, "__annotations__", {}))
     return fields

@@ -1,6 +1,6 @@
-"""Settings of the HTTP boundary, which are known from the start of a run.
+"""Settings of the HTTP boundary, which are set at the start of a run.
 
-Importing this module imports nothing else of the HTTP boundary.
+This module imports no other module of the HTTP boundary.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ class HTTPSettings:
         self.mode = "answer"
         """The handling of requests to providers: answer, refuse (`error`) or pass on (`off`)."""
         self.hosts: tuple[str, ...] = ()
-        """Further hosts of model APIs, such as `example.com`.
+        """Additional hosts of model APIs, such as `example.com`.
 
-        `localhost:11434` is one port of a host, and `!example.com` takes a host out.
+        `localhost:11434` names one port of a host, and `!example.com` excludes a host.
         """
         self.is_offline = False
         """True if connections to other machines are refused, as in a dry run."""
         self.fast_retries = True
         """True if clients that support it are told to retry after milliseconds.
 
-        No project has a reason to change it: what the provider sends is sent, too.
+        Projects need not change it, as the provider's own headers are sent, too.
         """
 
     def configure(self, mode: str, hosts: Sequence[str]) -> None:
-        """Set everything that a project configures.
+        """Set all values that a project configures.
 
-        `is_offline` stays: a run of pytest within a dry run must not reach other machines either.
+        `is_offline` does not change: a pytest run in a dry run must not reach other machines.
         """
         self.mode = mode
         self.hosts = tuple(hosts)
@@ -44,8 +44,8 @@ class HTTPSettings:
         return settings
 
     def restore(self, previous: HTTPSettings) -> None:
-        """Set everything as it is in a copy."""
-        # In place, as other modules hold this object.
+        """Restore all values from a copy."""
+        # In place, as other modules refer to this object.
         vars(self).update(vars(previous))
 
 

@@ -1,8 +1,7 @@
 """Share the SSL contexts that clients create by default.
 
-A context takes longer to create than many calls, and a mocked call makes no connection. A context
-that somebody changes is no longer shared: a test that turns verification off must not do so for
-the tests after it.
+Creating a context takes longer than many mocked calls, which open no connection. A changed context
+is no longer shared, as a test that turns verification off must not affect later tests.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ def share_context(create: Callable[[], ssl.SSLContext], *key: object) -> ssl.SSL
     """Return the shared SSL context of a key.
 
     Args:
-        create: creates the context if there is none yet, or if somebody changed it.
-        key: what distinguishes the context from others, beside the environment.
+        create: creates the context if it does not exist yet, or if it was changed.
+        key: identifies the context, together with the environment.
 
     Returns:
         The same context for each call with the same key.
     """
     environment = [os.environ.get(name) for name in VARIABLES]
-    # A test may replace Python's own functions, and must get what they create.
+    # A test may replace Python's own functions, and must then get the contexts that they create.
     whole_key = (*key, ssl.SSLContext, ssl.create_default_context, *environment)
     context, settings = _shared.get(whole_key, (None, None))
     if context is None or _read_settings(context) != settings:
@@ -40,8 +39,8 @@ def share_context(create: Callable[[], ssl.SSLContext], *key: object) -> ssl.SSL
 
 
 def _read_settings(context: ssl.SSLContext) -> object:
-    """Return the settings of a context that can be changed; None for one that is not Python's."""
-    # The context of truststore raises when it is asked for its certificates.
+    """Return the mutable settings of a context; None for a context that is not Python's own."""
+    # The context of truststore raises an error if its certificates are read.
     if type(context).__module__ != "ssl":
         return None
     return (

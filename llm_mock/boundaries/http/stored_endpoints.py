@@ -1,4 +1,4 @@
-"""The endpoints of OpenAI that retrieve and change what it keeps on its server."""
+"""The endpoints of OpenAI that retrieve and change stored objects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 DEFAULT_PAGE, LARGEST_PAGE = 20, 100
-"""The number of items on a page, by default and at most."""
+"""The default and the maximum number of items on a page."""
 
 
 def _retrieve_response(
@@ -61,7 +61,7 @@ def _retrieve_response(
 def _stream_response(
     response: JSONObject, background: BackgroundResponse | None, starting_after: str | None
 ) -> WireResponse:
-    """Return the events of a response, which a stream follows to its end."""
+    """Return a stream of all events of a response, up to its end."""
     # Imported late: few programs retrieve streams.
     from llm_mock.boundaries.http.stored_stream import build_stored_events
 
@@ -86,7 +86,7 @@ def _cancel_response(sent: WireRequest, mock: Mock, response_id: str) -> JSONObj
     background = get_background(response_id, mock)
     if background is None:
         raise WireError(400, "Cannot cancel a synchronous response.")
-    # A finished response stays as it is.
+    # A finished response does not change.
     if background.get_status() in UNFINISHED:
         background.is_cancelled = True
     status = background.get_status()
@@ -98,8 +98,8 @@ def _list_input_items(sent: WireRequest, mock: Mock, response_id: str) -> JSONOb
 
 
 def _compact_response(sent: WireRequest, mock: Mock) -> JSONObject:
-    """Return the user messages of a conversation, and an item that stands for the rest of it."""
-    # Imported late: they are loaded when a model is called, or when an endpoint is.
+    """Return the user messages of a conversation, and an item that represents the rest of it."""
+    # Imported late: the module is loaded by a call to a model, or by a call to an endpoint.
     from llm_mock.boundaries.http.media_endpoints import EndpointCall
     from llm_mock.boundaries.http.protocols.openai_responses import parse_partial_request
 
@@ -207,7 +207,7 @@ def _list_messages(sent: WireRequest, mock: Mock, completion_id: str) -> JSONObj
     messages = []
     for number, message in enumerate(get_completion(completion_id, mock)[1]):
         content = message.get("content")
-        # As in OpenAI's example, which has the role of the request, unlike the SDK's type.
+        # As in OpenAI's example: the role is the request's, unlike in the SDK's type.
         stored: JSONObject = {"id": f"{completion_id}-{number}", "name": None, **message}
         stored["content_parts"] = None
         if isinstance(content, list):
@@ -217,7 +217,7 @@ def _list_messages(sent: WireRequest, mock: Mock, completion_id: str) -> JSONObj
 
 
 def _build_page(sent: WireRequest, items: Sequence[JSONObject], order: str) -> JSONObject:
-    """Return a page of items, as the query asks for it.
+    """Return the requested page of items.
 
     Args:
         sent: the request.
@@ -236,12 +236,12 @@ def _build_page(sent: WireRequest, items: Sequence[JSONObject], order: str) -> J
 
 
 def _parse_limit(value: str | None) -> int:
-    """Return the number of items on a page, which may be 0 in spite of the reference.
+    """Return the number of items on a page. It may be 0, which OpenAI's reference does not mention.
 
-    See https://github.com/BerriAI/litellm/pull/37198, which compares it with OpenAI's API.
+    https://github.com/BerriAI/litellm/pull/37198 compares it with OpenAI's API.
 
     Raises:
-        WireError: it is not a number in the supported range.
+        WireError: the limit is not a number in the supported range.
     """
     if value is None:
         return DEFAULT_PAGE
@@ -258,7 +258,7 @@ def _describe_page(items: Sequence[JSONObject], has_more: bool) -> JSONObject:
     return {
         "object": "list",
         "data": list(items),
-        # Empty texts, because the SDK's types allow no null.
+        # Empty texts, as the SDK's types do not allow null.
         "first_id": items[0]["id"] if items else "",
         "last_id": items[-1]["id"] if items else "",
         "has_more": has_more,

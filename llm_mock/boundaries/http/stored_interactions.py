@@ -1,4 +1,4 @@
-"""The endpoints for interactions that Google keeps on its server."""
+"""The endpoints for interactions that Google stores."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _handle(
     if sent.method == "DELETE":
         del mock.stored_objects[str(interaction["id"])]
         return {}
-    # The events of an earlier answer are not kept.
+    # The mock does not store the events of an earlier answer.
     if sent.method != "GET" or "stream=true" in sent.query:
         return None
     return interaction

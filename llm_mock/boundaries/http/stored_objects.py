@@ -1,6 +1,6 @@
-"""The objects that OpenAI keeps on its server: responses, conversations and chat completions.
+"""The objects that OpenAI stores: responses, conversations and chat completions.
 
-They are in `Mock.stored_objects`, so that they end with the test.
+They are in `Mock.stored_objects`, so that they are removed at the end of the test.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StoredConversation:
         self.add(items)
 
     def add(self, items: object) -> list[JSONObject]:
-        """Add the items of an input or an output, and return them as they are kept."""
+        """Add the items of an input or an output, and return them in the stored form."""
         added = list(complete_items(items, f"{self.id}_{len(self.items)}"))
         self.items += added
         return added
@@ -53,9 +53,9 @@ class StoredConversation:
 
 
 class BackgroundResponse:
-    """The state of a response that is made in the background.
+    """The state of a response that is generated in the background.
 
-    Each retrieval finds it in the next state, so that a test needs no time.
+    Each retrieval advances it to the next state, so that a test need not wait.
     """
 
     def __init__(self) -> None:
@@ -69,12 +69,12 @@ class BackgroundResponse:
         return UNFINISHED[self._seen] if self._seen < len(UNFINISHED) else None
 
     def advance(self) -> None:
-        """Go to the next state."""
+        """Advance to the next state."""
         self._seen += 1
 
 
 def get_object_id(value: str | JSONObject) -> str:
-    """Return the id in a field that has an id, or an object with one."""
+    """Return the id in a field that contains an id, or an object with an id."""
     return str(value.get("id") if isinstance(value, dict) else value)
 
 
@@ -88,7 +88,7 @@ def get_conversation(value: str | JSONObject, mock: Mock) -> StoredConversation:
 
     Args:
         value: its id, or an object with it.
-        mock: the mock that keeps it.
+        mock: the mock that stores it.
 
     Raises:
         WireError: it does not exist.
@@ -103,11 +103,11 @@ def get_conversation(value: str | JSONObject, mock: Mock) -> StoredConversation:
 def continue_conversation(value: str | JSONObject, mock: Mock) -> StoredConversation:
     """Return the conversation of a request.
 
-    Where a cassette answers, it may have been created by the provider, and is then stored.
+    If a cassette answers, the provider may have created the conversation; it is then stored here.
 
     Args:
         value: its id, or an object with it.
-        mock: the mock that keeps it.
+        mock: the mock that stores it.
 
     Raises:
         WireError: it does not exist.
@@ -128,15 +128,15 @@ def extend_conversation(mock: Mock, request_body: JSONObject, response: JSONObje
 
 
 def start_in_background(mock: Mock | None, response: JSONObject) -> JSONObject:
-    """Return a finished response as it is when it is queued; it is finished when retrieved."""
+    """Return a finished response in the state `queued`; later retrievals finish it."""
     if mock is not None:
-        # The response is kept beside it, under its own id.
+        # The response itself is stored under its own id.
         mock.store_object(f"background {response['id']}", BackgroundResponse())
     return show_unfinished(response, "queued")
 
 
 def show_unfinished(response: JSONObject, status: str) -> JSONObject:
-    """Return a finished response as it is before its end."""
+    """Return a finished response in the form that it has before its end."""
     unfinished: JSONObject = {
         "status": status,
         "output": [],
@@ -159,13 +159,13 @@ def get_response(response_id: str, mock: Mock) -> tuple[Any, JSONObject, JSONObj
 
 
 def get_background(response_id: str, mock: Mock) -> BackgroundResponse | None:
-    """Return the state of a response that is made in the background; None for others."""
+    """Return the state of a response that is generated in the background; None for others."""
     state = mock.stored_objects.get(f"background {response_id}")
     return state if isinstance(state, BackgroundResponse) else None
 
 
 def list_input_items(response_id: str, mock: Mock) -> list[JSONObject]:
-    """Return the items before the output of a response, with those of earlier responses.
+    """Return the input items of a response, including the items of earlier responses.
 
     Raises:
         WireError: it does not exist.
@@ -180,7 +180,7 @@ def list_input_items(response_id: str, mock: Mock) -> list[JSONObject]:
 
 
 def list_items_of_response(response_id: str, mock: Mock) -> list[JSONObject]:
-    """Return the items before the output of a response, and the output.
+    """Return the input items and the output items of a response.
 
     Raises:
         WireError: it does not exist.
@@ -189,11 +189,11 @@ def list_items_of_response(response_id: str, mock: Mock) -> list[JSONObject]:
 
 
 def complete_items(items: object, owner: str) -> Iterator[JSONObject]:
-    """Yield the items of an input as the API keeps them: with an id, a type and parts.
+    """Yield the items of an input in the stored form: with an id, a type and parts.
 
     Args:
         items: a text or a list of items.
-        owner: the id of the object that has them, for their ids.
+        owner: the id of the object that contains them, for their ids.
     """
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
@@ -218,7 +218,7 @@ def _build_part(item: JSONObject) -> JSONObject:
 
 
 def store_completion(context: ResponseContext, body: JSONObject) -> None:
-    """Store a chat completion, as the request asks for."""
+    """Store a chat completion."""
     if context.mock is not None:
         metadata = context.request.body.get("metadata") or {}
         completion = {**body, "metadata": metadata}
@@ -239,6 +239,6 @@ def get_completion(completion_id: str, mock: Mock) -> list[Any]:
 
 
 def list_completions(mock: Mock) -> list[JSONObject]:
-    """Return all stored chat completions, the oldest first."""
+    """Return all stored chat completions, oldest first."""
     stored = list(mock.stored_objects.values())
     return [each[0] for each in stored if isinstance(each, list)]

@@ -27,11 +27,11 @@ Fields = tuple[str, JSONObject]
 
 
 def build_stored_events(response: JSONObject, starting_after: int) -> Iterator[bytes]:
-    """Yield the events of a response, as when it was made, with each text in one delta.
+    """Yield the events of a response, with each text in one delta.
 
     Args:
         response: the finished response.
-        starting_after: the number of the last event that the client has; -1 for none.
+        starting_after: the number of the last event that the client received; -1 for none.
     """
     numbers = itertools.count()
     for kind, fields in _list_events(response):

@@ -1,4 +1,4 @@
-"""Streamed responses: their start, the waits in them, and errors on the way."""
+"""Streamed responses: their start, their waits, and errors during the stream."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 JSON_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
-"""A string in JSON."""
+"""Matches a JSON string."""
 FIRST_OF_SEVERAL_BYTES = re.compile(rb"[\xc0-\xff]")
-"""The first byte of a character that has several in UTF-8."""
+"""Matches the first byte of a multi-byte character in UTF-8."""
 
 
 def choose_wait_type(answer: Answer) -> type[Wait]:
-    """Return the type of the waits of an answer, which says who sees them."""
+    """Return the type of an answer's waits, which determines how the client perceives them."""
     if answer.real_time:
         return RealWait
-    # A slow first token is silence, in which a read timeout runs out.
+    # Until a slow first token, nothing is sent, so that a read timeout can expire.
     return Silence if isinstance(answer.reply.latency, SlowStart) else Wait
 
 
 def start_stream(answer: Answer, events: Iterator[bytes | Wait], media_type: str) -> WireResponse:
-    """Return a streamed response that starts with its first chunk, as those of providers do.
+    """Return a streamed response that starts with its first chunk, as with real providers.
 
     The wait before the first chunk becomes the delay of the response.
     """
@@ -55,7 +55,7 @@ def start_stream(answer: Answer, events: Iterator[bytes | Wait], media_type: str
 
 
 def apply_pace(answer: Answer, events: Iterator[bytes | Wait]) -> Iterator[bytes | Wait]:
-    """Return the events of a stream, in other chunks if a misbehaviour says so."""
+    """Return the events of a stream, split differently if a misbehaviour requires it."""
     return split_frames(events) if isinstance(answer.reply.latency, SplitFrames) else events
 
 
@@ -74,7 +74,7 @@ def encode_errors(
     context: ResponseContext,
     chunks: Iterable[bytes | Wait],
 ) -> Iterator[bytes | Wait]:
-    """Yield the events of a stream, in which an error is the last event or ends the connection."""
+    """Yield the events of a stream; an error becomes the last event or ends the connection."""
     wait_type = choose_wait_type(context.answer)
     event = b""
     count = 0
@@ -90,7 +90,7 @@ def encode_errors(
         yield Silence(math.inf)
     except StreamEnds as end:
         if end.malformed:
-            # The SDK finds the event, but cannot parse it.
+            # The SDK receives the event, but cannot parse it.
             yield context.request.break_event(event)
     except Exception as error:
         wire_error = convert_to_wire_error(error)
@@ -100,9 +100,9 @@ def encode_errors(
 
 
 def split_frames(chunks: Iterable[bytes | Wait]) -> Iterator[bytes | Wait]:
-    """Yield the bytes of a stream in chunks that begin and end within its events.
+    """Yield the bytes of a stream in chunks that start and end within its events.
 
-    Networks deliver bytes, not events: a chunk may end inside of a string or of a character.
+    Networks deliver bytes, not events: a chunk may end inside a string or a character.
     """
     rest = b""
     for chunk in chunks:

@@ -1,6 +1,6 @@
-"""The oldest supported version of each intercepted library, and the refusal of older ones.
+"""The oldest supported version of each intercepted library; older versions are refused.
 
-`.ci/matrix` tests each library at its oldest version and at its newest.
+`.ci/matrix` tests each library in its oldest and its newest version.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OLDEST = {
 }
 """The oldest supported version of each library, by the name of its distribution."""
 USER_AGENTS = {
-    # The names of the clients' classes, such as `AsyncAnthropicBedrock`.
+    # These begin with the name of a client's class, such as `AsyncAnthropicBedrock`.
     "openai": r"\w*openai/python ",
     "anthropic": r"\w*anthropic\w*/python ",
     "google-genai": "google-genai-sdk/",
@@ -39,11 +39,11 @@ USER_AGENTS = {
 }
 """Patterns for the text before the version in the user agents of SDKs.
 
-The versions of the other libraries are checked when they are imported.
+The versions of all other libraries are checked when they are imported.
 """
 
 outdated_call: ContextVar[str | None] = ContextVar("outdated_call", default=None)
-"""The message for the calls of an outdated library that is calling at this moment."""
+"""The message about the outdated library that makes the current call; None for other calls."""
 
 
 def explain_version(library: str, version: str) -> str | None:
@@ -58,10 +58,10 @@ def explain_version(library: str, version: str) -> str | None:
     )
 
 
-# Cached: this is checked for every request, and an application has few clients.
+# Cached, as this is checked for every request, and an application has few clients.
 @functools.lru_cache
 def explain_user_agent(user_agent: str) -> str | None:
-    """Return the message for the user agent of an unsupported version; None for other clients."""
+    """Return the message for a user agent with an unsupported version; None for other clients."""
     for library, start in USER_AGENTS.items():
         # Not within another name, such as `my-python-requests`.
         pattern = rf"(?<![\w-]){start}(\d[\w.]*)"
@@ -73,23 +73,23 @@ def explain_user_agent(user_agent: str) -> str | None:
 
 
 def _parse_version(version: str) -> list[int]:
-    # Not `packaging`, which is slow to import; three numbers are enough to compare.
+    # `packaging` is slow to import, and comparing three numbers is enough.
     return [int(number) for number in re.findall(r"\d+", version)[:3]]
 
 
 def refuse_outdated(library: ModuleType) -> None:
-    """Refuse the calls of a library of an unsupported version, after a transport attached to it."""
+    """Refuse the calls of a library in an unsupported version; call this after its transport."""
     version = getattr(library, "__version__", None)
     message = explain_version(library.__name__, version) if isinstance(version, str) else None
     if message is None:
         return
-    # The transports are the only ones that know the provider, so they refuse what is marked here.
+    # Calls are only marked here: the transports refuse them, as only these know the provider.
     for owner, name, function in _find_replaced_functions(library):
         setattr(owner, name, _mark_calls(function, message))
 
 
 def _find_replaced_functions(library: ModuleType) -> Iterator[tuple[type, str, Callable[..., Any]]]:
-    # Copies, as the caller replaces what it gets.
+    # Copies, as the caller replaces the functions.
     for owner in list(vars(library).values()):
         if isinstance(owner, type):
             for name, function in list(vars(owner).items()):
@@ -98,7 +98,7 @@ def _find_replaced_functions(library: ModuleType) -> Iterator[tuple[type, str, C
 
 
 def _mark_calls(function: Callable[..., Any], message: str) -> Callable[..., Any]:
-    """Return a function whose requests are refused with a message."""
+    """Return a function that marks its requests, so that they are refused with a message."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,6 @@
 """The tool calls that a request asks for, read from its body.
 
-Imported only for requests that say which tools may be called, and for replies of several calls.
+Imported only for requests that restrict the allowed tools, and for replies with several calls.
 See https://platform.openai.com/docs/guides/function-calling,
 https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolChoice.html and
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 FIELDS = ("tool_choice", "function_call", "parallel_tool_calls", "toolConfig")
-"""The fields of a body that say which tools may be called."""
+"""The fields of a body that restrict the allowed tools."""
 FUNCTION_FIELDS = ("function", "custom", "input_schema", "functionDeclarations")
-"""The fields of a tool that the application runs; the provider runs those without."""
+"""The fields of a tool that the application runs; the provider runs tools without them."""
 
 
 def read_tool_demand(body: JSONObject, choice: str | None, offered: Sequence[str]) -> ToolDemand:
@@ -29,7 +29,7 @@ def read_tool_demand(body: JSONObject, choice: str | None, offered: Sequence[str
 
     Args:
         body: the body of the request.
-        choice: the name of a tool, or `required`, `auto` or `none`; None if the body does not say.
+        choice: the name of a tool, or `required`, `auto` or `none`; None if the body sets none.
         offered: the names of the offered tools.
     """
     is_named = choice in offered
@@ -40,7 +40,7 @@ def read_tool_demand(body: JSONObject, choice: str | None, offered: Sequence[str
         allowed = [str(choice)]
     else:
         allowed = _read_allowed_names(body) or offered
-    # Where the provider runs tools too, it may have called one of its own.
+    # If the provider runs tools, too, it may have called one of its own.
     is_required = is_named or (choice == "required" and not _has_provider_tools(body))
     wording = " and ".join(_format_fields(body))
     return ToolDemand(is_required and bool(offered), allowed, _is_parallel(body), wording)
@@ -51,7 +51,7 @@ def _format_fields(body: JSONObject) -> Iterator[str]:
         value = body.get(name)
         if value is None:
             continue
-        # Bedrock has the tools beside the choice, Gemini has not.
+        # Bedrock's configuration contains the tools and the choice, Gemini's only the choice.
         if isinstance(value, dict) and "toolChoice" in value:
             value = {"toolChoice": value["toolChoice"]}
         text = json.dumps(value, ensure_ascii=False)
@@ -66,10 +66,10 @@ def _is_parallel(body: JSONObject) -> bool:
 
 
 def _read_allowed_names(body: JSONObject) -> Sequence[str]:
-    """Return the names of the only tools that may be called; none if all may."""
+    """Return the names of the allowed tools; empty if all tools are allowed."""
     config: Any = body.get("toolConfig") or {}
     calling = config.get("functionCallingConfig") or {}
-    # A mode that does not restrict the calls ignores the names.
+    # If the mode does not restrict the calls, the names have no effect.
     mode = calling.get("mode")
     if mode in ("ANY", "VALIDATED"):
         names = calling.get("allowedFunctionNames") or ()
@@ -77,7 +77,7 @@ def _read_allowed_names(body: JSONObject) -> Sequence[str]:
     choice = body.get("tool_choice")
     if not isinstance(choice, dict) or choice.get("type") != "allowed_tools":
         return ()
-    # Chat Completions has the tools one level deeper than Responses.
+    # Chat Completions nests the tools one level deeper than Responses.
     allowed = choice.get("allowed_tools") or choice
     tools = allowed.get("tools") or ()
     return list(_iter_names(tools))

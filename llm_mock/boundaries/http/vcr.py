@@ -1,4 +1,4 @@
-"""Reading of VCR cassettes, which hold requests and responses of HTTP."""
+"""Read VCR cassettes, which contain HTTP requests and responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from llm_mock.errors import InvalidFile
 from llm_mock.support.yaml_files import parse, read
 
 MAX_BYTES = 1_000_000_000
-"""The size up to which a cassette is read."""
+"""The maximum size of a cassette."""
 GZIP_MAGIC = b"\x1f\x8b"
 EVENT_PREFIXES = (b"data:", b"event:", b":")
 """The first bytes of an event stream; a colon starts a comment."""
@@ -26,7 +26,7 @@ class Interaction(NamedTuple):
     """A request and its response."""
 
     line: int
-    """The line of the file where it starts."""
+    """The line of the file in which the interaction starts."""
     sent: WireRequest
     port: int | None
     status: int
@@ -66,18 +66,18 @@ def _parse_json(path: Path, text: str) -> tuple[Any, Callable[[int], int]]:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidFile(f"{path}:{error.lineno}: is not valid JSON: {error.msg}") from None
-    # The JSON parser keeps no lines; VCR indents its files, so that each request starts one.
+    # The JSON parser has no line numbers. VCR indents its files, so each request starts a line.
     lines = []
     line = 1
     position = 0
     for match in re.finditer(r'^\s*"request": *\{', text, re.MULTILINE):
-        # Counted from the last match on: large cassettes have thousands of them.
+        # Count from the previous match, as large cassettes have thousands of interactions.
         line += text.count("\n", position, match.start())
         position = match.start()
         lines.append(line)
 
     def find_line(number: int) -> int:
-        # A file without line breaks has no such lines.
+        # A file without line breaks has no matching lines.
         return lines[number] if number < len(lines) else 1
 
     return data, find_line
@@ -89,7 +89,7 @@ def _parse_interaction(path: Path, line: int, item: Any) -> Interaction:
         response = item["response"]
         url = urlsplit(str(request["uri"]))
         status = response["status"]
-        # VCR for Python has `{"code", "message"}`, other tools have the number.
+        # VCR for Python writes `{"code", "message"}`, other tools write the number.
         code = status["code"] if isinstance(status, Mapping) else status
         body = _parse_body(response)
         return Interaction(
@@ -124,7 +124,7 @@ def _parse_request(request: Any) -> WireRequest:
 
 
 def _parse_headers(headers: object) -> list[tuple[str, str]]:
-    """Return each value of the headers with its name; VCR has a single value or a list."""
+    """Return each value of the headers with its name; VCR writes a single value or a list."""
     parsed: list[tuple[str, str]] = []
     if not isinstance(headers, Mapping):
         return parsed
@@ -162,15 +162,15 @@ def _parse_body(message: Mapping[str, Any]) -> bytes:
     if isinstance(body, bytes):
         return body
     if isinstance(body, str):
-        # JSON can hold halves of surrogate pairs, which strict UTF-8 refuses.
+        # JSON can contain halves of surrogate pairs, which strict UTF-8 does not allow.
         return body.encode(errors="surrogatepass")
     raise ValueError(f"its body must be text or bytes, got {type(body).__name__}")
 
 
 def _adapt_headers(headers: list[tuple[str, str]], body: bytes) -> list[tuple[str, str]]:
-    """Return the headers that describe a body as the cassette has it.
+    """Adapt the headers to the body in the cassette.
 
-    VCR may have decoded the body, and a project may have filtered headers out.
+    VCR may have decoded the body, and a project may have filtered out headers.
     """
     is_decoded = not body.startswith(GZIP_MAGIC) and _is_text(body)
     kept = []

@@ -1,4 +1,4 @@
-"""HTTP requests and responses, in one form for all HTTP libraries and for the server."""
+"""HTTP requests and responses, in a common form for all HTTP libraries and the server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PORTS = {"https": 443, "http": 80}
 
-# Counted per process, as SDKs only show the id, and no two responses of a test may share one.
+# Counted per process: SDKs only display the id, and two responses of a test must not share one.
 _request_numbers = itertools.count(1)
 
 
@@ -36,7 +36,7 @@ SECRET_HEADERS = ("authorization", "cookie")
 class WireRequest(NamedTuple):
     """An HTTP request.
 
-    The names of the headers are in lower case. The path has no query; the query is not decoded.
+    Header names are in lower case. The path has no query, and the query is not decoded.
     """
 
     method: str
@@ -50,7 +50,7 @@ class WireRequest(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The URL; that of the provider if the server of the mock was asked."""
+        """The URL; for a request to the mock server, the provider's URL."""
         query = f"?{self.query}" if self.query else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         if self.port not in (None, DEFAULT_PORTS.get(self.scheme)):
@@ -58,7 +58,7 @@ class WireRequest(NamedTuple):
         return f"{self.scheme}://{host}{self.path}{query}"
 
     def secrets(self) -> list[str]:
-        """Return the values of all headers and query parameters that are secret."""
+        """Return the values of all secret headers and query parameters."""
         secrets = [self.headers[name] for name in _find_secret_names(tuple(self.headers))]
         if self.query:
             for name, value in parse_qsl(self.query):
@@ -85,12 +85,12 @@ class WireResponse(NamedTuple):
 
 
 class PendingResponse(NamedTuple):
-    """A response that a function of the test gives, which may be async."""
+    """A response from a test's function, which may be async."""
 
     run: Callable[[], WireResponse]
     """Calls the function for a synchronous client."""
     wait: Callable[[], Awaitable[WireResponse]]
-    """Calls the function, and awaits an async one."""
+    """Calls the function, and awaits its result if it is async."""
 
 
 def json_response(
@@ -120,7 +120,7 @@ def server_sent_event(data: object, event: str | None = None) -> bytes:
     """Encode a server-sent event.
 
     Args:
-        data: a text, which is sent as it is, or a JSON value.
+        data: a text, which is sent unchanged, or a JSON value.
         event: the name of the event.
     """
     content = data.encode() if isinstance(data, str) else to_json(data)
@@ -149,7 +149,7 @@ def error_response(
     Args:
         errors: the format.
         error: the error.
-        provider: the provider of the model that was called; None for other requests.
+        provider: the provider of the called model; None for other requests.
     """
     error.request_id = _make_request_id()
     body = errors.build_body(error)
@@ -158,10 +158,10 @@ def error_response(
     if content is None:
         return json_response(body, error.status, headers)
     is_own = content.provider is not None and content.provider == provider
-    # The page of a gateway is no JSON, and may come from any provider.
+    # The HTML page of a gateway is not JSON, and may come from any provider.
     if not is_own and error.body is not None and body is not error.body:
         return json_response(body, error.status, headers)
-    # As it came, so that the SDK finds in it what it found when it made the exception.
+    # Unchanged, so that the SDK finds the same content as when it created the exception.
     head = {"content-type": content.type, "content-length": str(len(content.data))}
     return WireResponse(error.status, list({**head, **headers}.items()), content.data)
 
@@ -180,7 +180,7 @@ def exception_response(
             no header for fast retries.
 
     Raises:
-        ConnectionFailure: the exception stands for a failed connection.
+        ConnectionFailure: the exception represents a failed connection.
     """
     wire_error = convert_to_wire_error(error)
     if isinstance(wire_error, ConnectionFailure):

@@ -1,4 +1,4 @@
-"""An error response of a provider, before it has the form of one."""
+"""An error response of a provider, before it is encoded in the provider's format."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 
 class ErrorContent(NamedTuple):
-    """The content of the response that an exception of an SDK holds.
+    """The content of the response in an SDK's exception.
 
     Attributes:
         data: the body.
         type: the content type.
-        provider: the provider; None if the SDK asks several.
+        provider: the provider; None if the SDK can call several.
     """
 
     data: bytes
@@ -26,12 +26,12 @@ class WireError(Exception):
     Args:
         status: the HTTP status.
         message: the provider's message.
-        type: the provider's type of the error; None for that of the status.
+        type: the provider's type of the error; None to derive it from the status.
         code: the provider's code of the error, if it has one.
-        param: the field of the request at fault, for providers that name it.
-        headers: further headers.
-        body: the whole JSON body, if an error of an SDK brought one.
-        content: the content of the response, if an error of an SDK brought one.
+        param: the invalid field of the request, for providers that name it.
+        headers: additional headers.
+        body: the whole JSON body, if an SDK's error contains it.
+        content: the content of the response, if an SDK's error contains it.
     """
 
     def __init__(

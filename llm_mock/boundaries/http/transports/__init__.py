@@ -1,1 +1,1 @@
-"""Interception of HTTP libraries, each at its lowest layer: mocks of a test above it win."""
+"""Intercept each HTTP library at its lowest layer, so that a test's own mocks take precedence."""

@@ -1,8 +1,8 @@
-"""Refusal of connections to providers that the mock cannot answer on.
+"""Refuse connections to providers on which the mock cannot answer.
 
-Nothing above such a connection has answered. Python libraries that connect by themselves look the
-host up, or connect by name, through `socket`; if a proxy does that for them, `http.client` names
-the provider to the proxy. `curl_cffi`, `pycurl`, `uvloop` and gRPC use neither.
+No transport has answered the request above such a connection. Other Python libraries look up the
+host, or connect by name, through `socket`. With a proxy, `http.client` sends the provider's name to
+the proxy. `curl_cffi`, `pycurl`, `uvloop` and gRPC use neither of the two, and are patched here.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from http.client import HTTPConnection
 
     Original = Callable[..., object]
-    """A function of a library that is replaced here."""
+    """A library function that is replaced here."""
     Host = str | bytes | None
 
 COULD_NOT_CONNECT = 7
 """The error number of curl for a failed connection."""
 CURLOPT_URL = 10002
 NAMES = {"curl_cffi": ("Curl.setopt", "CurlError")}
-"""The names used of each library, beside those of Python's own."""
+"""The names used from each library, except Python's own."""
 SEAMS: dict[str, Callable[..., str | None]] = {}
-"""No function: if a name is missing, all calls of the library are refused."""
+"""Empty: if a name is missing, all calls of the library are refused."""
 CONSTRUCTORS = ("Curl.__init__", "Session.__init__", "AsyncSession.__init__")
 """The constructors that are refused if a name is missing."""
 
@@ -39,7 +39,7 @@ def attach(library: ModuleType) -> None:
     _ATTACH[library.__name__](library)
 
 
-# Both imports are late, because pytest itself imports `socket`.
+# Both imports are late, as pytest itself imports `socket`.
 def _check_connection(host: Host, port: object) -> str | None:
     """Return the message that refuses a connection; None to leave it alone."""
     from llm_mock.boundaries.http.interception import refuse_connection
@@ -51,7 +51,7 @@ def _check_url(url: object, *, is_socket: bool = False) -> str | None:
     """Return the message that refuses a URL of a provider or a model API; None to leave it alone.
 
     Args:
-        url: the URL, as text or bytes.
+        url: the URL, as str or bytes.
         is_socket: True for the URL of a WebSocket.
     """
     from llm_mock.boundaries.http.interception import refuse_url
@@ -70,7 +70,7 @@ def _attach_to_socket(socket: ModuleType) -> None:
     replace(socket, "getaddrinfo", _getaddrinfo)
     replace(socket, "gethostbyname", _gethostbyname)
     replace(socket, "gethostbyname_ex", _gethostbyname)
-    # `socket.socket` is a Python class over that of C, which looks names up by itself.
+    # `socket.socket` is a Python subclass of a C class, which looks up names itself.
     for name in ("connect", "connect_ex"):
         replace(socket.socket, name, _connect)
     replace(socket.socket, "sendto", _sendto)
@@ -83,7 +83,7 @@ SAVED_FUNCTIONS = {
     "_true_getaddrinfo": "getaddrinfo",
     "_true_gethostbyname": "gethostbyname",
 }
-"""Functions of `socket`, by the names under which pytest plugins that block sockets keep them."""
+"""Functions of `socket`, by the names that pytest plugins that block sockets use for them."""
 
 
 def _attach_to_socket_blocker(plugin: ModuleType) -> None:
@@ -98,7 +98,7 @@ def _attach_to_socket_blocker(plugin: ModuleType) -> None:
 
 def _attach_to_pytest_recording(network: ModuleType) -> None:
     _attach_to_socket_blocker(network)
-    # It puts a wrapper of its own in the place of `pycurl.Curl`, over the original class.
+    # It replaces `pycurl.Curl` by its own wrapper around the original class.
     if getattr(network, "Curl", None) is not None:
         replace(network.Curl, "setopt", _setopt_of_pycurl)
 
@@ -112,7 +112,7 @@ def _getaddrinfo(
     flags = kwargs.get("flags")
     if len(args) > 3:
         flags = args[3]
-    # A server asks for an address to listen on, and sends nothing there.
+    # A server looks up an address to listen on, and sends nothing there.
     is_passive = isinstance(flags, int) and flags & socket.AI_PASSIVE
     if not is_passive:
         message = _check_connection(host, port)
@@ -139,13 +139,13 @@ def _connect(original: Original, connection: object, address: object) -> object:
 
 def _sendto(original: Original, connection: object, data: object, *args: object) -> object:
     __tracebackhide__ = True
-    # The flags are optional, and stand before the address.
+    # The optional flags come before the address.
     _check_address(args[-1] if args else None)
     return original(connection, data, *args)
 
 
 def _check_address(address: object) -> None:
-    """Raise for an address that names a provider; a numeric address does not tell its host."""
+    """Raise an error for an address with a provider's name; a numeric address has no name."""
     __tracebackhide__ = True
     if not isinstance(address, tuple) or len(address) < 2:
         return
@@ -167,9 +167,9 @@ async def _getaddrinfo_in_context(
     port: str | int | None,
     **kwargs: int,
 ) -> object:
-    """Look a host up in the context of a call that is sent for real.
+    """Look up a host in the context of a call that is sent to the provider.
 
-    The threads of asyncio do not inherit the context, in which it stands that the call is allowed.
+    The context says that the call is allowed, and asyncio's threads do not inherit it.
     """
     __tracebackhide__ = True
     from llm_mock.core.context import is_passing_through
@@ -218,7 +218,7 @@ def _create_connection_of_uvloop(
     **kwargs: object,
 ) -> object:
     __tracebackhide__ = True
-    # A connection over a socket of the caller's has no host.
+    # A connection over the caller's socket has no host.
     message = None if host is None else _check_connection(host, port)
     if message:
         raise ConnectionRefusedError(message)
@@ -257,7 +257,7 @@ def _request(
     headers: object = None,
     **kwargs: object,
 ) -> object:
-    """Refuse a call of a model API at a host that no rule names.
+    """Refuse a call to a model API at an unknown host.
 
     Requests to known hosts are refused later, when the host is looked up.
     """
@@ -269,7 +269,7 @@ def _request(
         message = refuse_request(method, connection.host, connection.port, url, content)
         if message:
             raise ConnectionRefusedError(message)
-    # The default of the original is `{}`; it does not accept None.
+    # The original has the default `{}`, and does not accept None.
     if headers is None:
         headers = {}
     return original(connection, method, url, body, headers, **kwargs)
@@ -292,7 +292,7 @@ def _setopt(original: Original, curl: object, option: object, value: object) -> 
 
 
 def _attach_to_pycurl(pycurl: ModuleType) -> None:
-    """Replace `pycurl.Curl` by a subclass; the methods of a class in C cannot be replaced."""
+    """Replace `pycurl.Curl` by a subclass, as methods of a C class cannot be replaced."""
     original = pycurl.Curl
     if original.__module__ == __name__:
         return
@@ -322,7 +322,7 @@ def _attach_to_grpc(grpc: ModuleType) -> None:
 
 
 def _create_channel(original: Original, target: object, *args: object, **kwargs: object) -> object:
-    """Create a channel whose calls are refused; a client may be made long before the mock."""
+    """Create a channel that refuses calls, as a client may be created long before the mock."""
     __tracebackhide__ = True
     from llm_mock.boundaries.http.transports.grpc import guard_channel
 
@@ -348,7 +348,7 @@ def _create_aio_channel(
 
 def attach_to_websockets(client: ModuleType) -> None:
     """Refuse the connections that a module of `websockets` makes to providers."""
-    # A class in the implementations for asyncio, a function in the one for threads.
+    # `connect` is a class in the asyncio implementations, and a function in the threads one.
     if isinstance(client.connect, type):
         replace(client.connect, "__init__", _connect_websocket_object)
     else:

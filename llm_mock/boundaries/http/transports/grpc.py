@@ -1,4 +1,4 @@
-"""Channels of gRPC whose calls to a provider are refused."""
+"""Refuse calls to providers over gRPC channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from llm_mock.boundaries.http.interception import is_provider_host, refuse_connection
 
-# The library is imported already, as this module is for its channels alone; it has no type hints.
+# The library is already imported, as this module only handles its channels. It has no type hints.
 grpc: Any = importlib.import_module("grpc")
 SCHEME = re.compile(r"^(dns:(//[^/]*/)?|passthrough:///)")
 CALL_KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
@@ -35,7 +35,7 @@ def create_guarded_aio_channel(
     bound = inspect.signature(create).bind(target, *args, **kwargs)
     own: Sequence[object] = bound.arguments.get("interceptors") or ()
     ours = _build_aio_interceptors(host, port)
-    # Ours go first, so that no interceptor of the application sees a refused call.
+    # Our interceptors come first, so that no interceptor of the application gets a refused call.
     bound.arguments["interceptors"] = [*ours, *own]
     return create(*bound.args, **bound.kwargs)
 
@@ -49,14 +49,14 @@ def _split_target(target: str) -> tuple[str, int | None]:
 
 
 class _RefusedCallError(grpc.RpcError):  # type: ignore[misc]
-    """A refused call, in the form in which gRPC reports failed ones."""
+    """A refused call, in the form of gRPC's failed calls."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self._message = message
 
     def code(self) -> object:
-        # No client retries after this status.
+        # Clients do not retry after this status.
         return grpc.StatusCode.UNIMPLEMENTED
 
     def details(self) -> str:
@@ -68,7 +68,7 @@ class _RefusedCallError(grpc.RpcError):  # type: ignore[misc]
     def trailing_metadata(self) -> tuple[()]:
         return ()
 
-    # An interceptor of the application, which stands above ours, gets the error as a call.
+    # The application's interceptors, which are above ours, get the error as a call.
 
     def result(self, timeout: float | None = None) -> object:
         __tracebackhide__ = True
@@ -120,14 +120,14 @@ class _AioInterceptor:
             empty = grpc.aio.Metadata()
             status = grpc.StatusCode.UNIMPLEMENTED
             error = grpc.aio.AioRpcError(status, empty, empty, details=message)
-            # As in the synchronous error, by which the plugin finds the message.
+            # Same as in the synchronous error, so that the plugin can find the message.
             error.args = (message,)
             raise error
         return await send(details, request)
 
 
 def _interceptor_bases(module: object) -> list[type]:
-    """Return gRPC's base class for each kind of call, by which it knows interceptors."""
+    """Return gRPC's base class for each kind of call, which identifies interceptors."""
     names = [kind.title().replace("_", "") for kind in CALL_KINDS]
     return [getattr(module, f"{name}ClientInterceptor") for name in names]
 
@@ -138,7 +138,7 @@ def _build_interceptor(host: str, port: int | None) -> object:
 
 
 def _build_aio_interceptors(host: str, port: int | None) -> list[object]:
-    """Build an interceptor for each kind of call; grpc.aio uses one for a single kind alone."""
+    """Build an interceptor for each kind of call, as grpc.aio uses each for only one kind."""
     interceptors = []
     for kind, base in zip(CALL_KINDS, _interceptor_bases(grpc.aio), strict=True):
         methods = {f"intercept_{kind}": _AioInterceptor.intercept}

@@ -1,4 +1,4 @@
-"""Interception of httpcore and httpcore2, the connection pools of httpx and httpx2."""
+"""Intercept httpcore and httpcore2, the connection pools of httpx and httpx2."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def attach(httpcore: ModuleType) -> None:
         signature = inspect.signature(getattr(pool, name))
         replace(pool, name, functools.partial(replacement, httpcore))
         replaced = getattr(pool, name)
-        # respx reads the signature, and does not look behind wrappers.
+        # respx reads the signature, and does not follow `__wrapped__`.
         replaced.__signature__ = signature
         attached.add(replaced)
 
@@ -60,7 +60,7 @@ def _handle_request(
         if provider is None:
             request.stream = _BufferedBody(body)
             return original(pool, request)
-    # The stream of the request is used up from here on.
+    # From here on, the stream of the request is consumed.
     response, clock = wire.answer_request(httpcore, request, sent, provider, current_mock())
     if not isinstance(response, tuple):
         request.stream = _BufferedBody(body)
@@ -100,7 +100,7 @@ async def _handle_async_request(
         if provider is None:
             request.stream = _BufferedBody(body)
             return await original(pool, request)
-    # The stream of the request is used up from here on.
+    # From here on, the stream of the request is consumed.
     response, clock = await wire.answer_request_async(
         httpcore, request, sent, provider, current_mock()
     )
@@ -121,8 +121,7 @@ async def _handle_async_request(
 def _find_provider(pool: ConnectionPool | AsyncConnectionPool, request: Request) -> str | None:
     """Return the provider that a request is for, as `find_provider` does."""
     url = request.url
-    # A private name: without it, a request to a unix socket is taken for one to the host that it
-    # names.
+    # A private name. Without it, a request to a unix socket is treated as a request to its host.
     is_local = getattr(pool, "_uds", None) is not None
     target = url.target.decode("ascii", "replace")
     host = url.host.decode("ascii")
@@ -141,7 +140,7 @@ SEAMS = {
     "ConnectionPool.handle_request": _find_provider,
     "AsyncConnectionPool.handle_async_request": _find_provider,
 }
-"""The functions that are replaced, and the ones that find the provider of a call."""
+"""The replaced functions, each with the function that finds the provider of a call."""
 _USED = (*SEAMS, "Response", "URL", "ConnectError", "ReadTimeout", "RemoteProtocolError")
 NAMES = {"httpcore": _USED, "httpcore2": _USED}
 """The names used of the library, beside the attributes of its requests."""
@@ -150,7 +149,7 @@ CONSTRUCTORS = ("ConnectionPool.__init__", "AsyncConnectionPool.__init__")
 
 
 class _BufferedBody:
-    """A body that was read, and is sent after all."""
+    """A body that the mock has read, but that is sent to the provider."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -163,10 +162,10 @@ class _BufferedBody:
 
 
 def _guard_send(request: Request, recording: WireRecording | None) -> AbstractContextManager[None]:
-    """Return a context in which a request is sent, and its failure recorded."""
+    """Return a context in which a request is sent and its failure is recorded."""
     if recording is None:
         return nullcontext()
-    # httpcore has headers in bytes, with names in any case.
+    # In httpcore, headers are bytes, with names in upper or lower case.
     overrides = {}
     for name, value in recording.get_header_overrides().items():
         overrides[name.encode()] = value.encode()
@@ -203,8 +202,8 @@ class _RecordedBody:
                 yield chunk
 
     def close(self) -> None:
-        """End the recording: the client reads no further."""
-        # Before the stream: closing that may raise.
+        """End the recording, as the client stops reading."""
+        # Before the stream is closed, which may raise an error.
         self._recording.close()
         self._stream.close()
 

@@ -1,4 +1,4 @@
-"""Conversion between the requests and responses of httpcore and httpx and those of the mock.
+"""Convert requests and responses of httpcore and httpx to the mock's form and back.
 
 Imported with the first intercepted request.
 """
@@ -40,12 +40,12 @@ def answer_request(
     mock: Mock,
     can_send: bool = True,
 ) -> DispatchResult:
-    """Dispatch a request; return what `dispatch_request` does, and the clock of the client.
+    """Dispatch a request; return the result of `dispatch_request`, and the clock of the client.
 
     Args:
         library: the module, `httpcore` or `httpx`, whose exceptions are raised.
         request: the library's own request.
-        sent: the same request in the form of the mock.
+        sent: the same request in the mock's form.
         provider: its provider, as `find_provider_of_host` names it.
         mock: the mock that answers.
         can_send: False if the request is never sent; see `dispatch_request`.
@@ -54,12 +54,12 @@ def answer_request(
         Exception: the library's exception, if the connection fails.
     """
     __tracebackhide__ = True
-    # These libraries limit each read, and never the whole response.
+    # The timeouts of these libraries limit each read, and never the whole response.
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
         return dispatch_request(sent, provider, mock, clock, can_send), clock
     except ConnectionFailure as error:
-        # The cause is our own exception, and tells an application nothing.
+        # `from None`, as our own exception would not help an application.
         raise _build_exception(library, error) from None
 
 
@@ -87,7 +87,7 @@ def build_wire_request(
     headers: Iterable[tuple[bytes, bytes]],
     body: bytes,
 ) -> WireRequest:
-    """Return a request in the form that all HTTP libraries have in common.
+    """Return a request in the common form of all HTTP libraries.
 
     Args:
         method: the method.
@@ -118,7 +118,7 @@ def build_response(library: ModuleType, response: WireResponse, **body: object) 
     Args:
         library: the module, `httpcore` or `httpx`.
         response: the response of the mock.
-        body: its body, as the argument that the library has for it.
+        body: the library's argument that contains the body.
     """
     headers = [
         (name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers
@@ -131,14 +131,14 @@ def build_response(library: ModuleType, response: WireResponse, **body: object) 
 def read_chunks(
     library: ModuleType, body: Iterable[bytes | Wait], clock: ClientClock
 ) -> Iterator[bytes]:
-    """Yield the chunks of a body, and wait as long as the clock of the client says.
+    """Yield the chunks of a body, and wait between them according to the clock of the client.
 
     Raises:
         Exception: the library's exception, if the connection fails.
     """
     try:
         for chunk in body:
-            # Not `ClientClock.read_body`, which would be one more generator for each chunk.
+            # Inlined from `ClientClock.read_body`, to save another generator for each chunk.
             if isinstance(chunk, bytes):
                 clock.silence = 0.0
                 yield chunk

@@ -1,10 +1,11 @@
-"""Interception of httpx and httpx2, above httpcore, which costs time of its own.
+"""Intercept httpx and httpx2 above httpcore, to save the time that httpcore needs.
 
-Only what the mock answers is answered here. All else goes on to httpcore, where `httpcore.py`
-intercepts it: requests that are recorded or pass through, and those that a test itself mocks there.
+Only requests that the mock answers are answered here. All others go on to httpcore, where
+`httpcore.py` intercepts them: requests that are recorded or pass through, or that the test itself
+mocks there.
 
-Clients share the SSL context that they create by default (`ssl_contexts.py`). An application with
-`verify`, `cert` or a call of `create_ssl_context` of its own gets its own context.
+Clients share the SSL context that they create by default (`ssl_contexts.py`). An application that
+uses `verify`, `cert` or `create_ssl_context` gets its own context.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 NAMES: dict[str, tuple[str, ...]] = {}
-"""No name is required: without those used here, httpcore answers the requests of httpx."""
+"""Empty, as no name is required: if a name is missing, httpcore answers the requests of httpx."""
 
 
 def attach(httpx: ModuleType) -> None:
     """Intercept the requests of an `httpx` module, and share the SSL context of its clients."""
-    # A private module, which has the classes for streamed bodies; see `NAMES`.
+    # A private module with the classes for streamed bodies; see `NAMES`.
     transports = sys.modules.get(f"{httpx.__name__}._transports.default")
     if transports is None:
         return
@@ -56,7 +57,7 @@ def _decorate_handle_request(
     transports: ModuleType,
     original: Callable[[HTTPTransport, Request], Response],
 ) -> Callable[[HTTPTransport, Request], Response]:
-    """Return a method that answers what the mock answers, and sends the rest with the original."""
+    """Return a method that answers requests from the mock, and passes others to the original."""
 
     @functools.wraps(original)
     def handle_request(transport: HTTPTransport, request: Request) -> Response:
@@ -95,7 +96,7 @@ def _decorate_handle_async_request(
     transports: ModuleType,
     original: Callable[[AsyncHTTPTransport, Request], Awaitable[Response]],
 ) -> Callable[[AsyncHTTPTransport, Request], Awaitable[Response]]:
-    """Return the asynchronous form of the method of `_decorate_handle_request`."""
+    """Return the asynchronous method; the asynchronous form of `_decorate_handle_request`."""
 
     @functools.wraps(original)
     async def handle_async_request(transport: AsyncHTTPTransport, request: Request) -> Response:
@@ -134,10 +135,10 @@ def _decorate_handle_async_request(
 def _find_provider_and_mock(
     transport: HTTPTransport | AsyncHTTPTransport, name: str, request: Request
 ) -> tuple[str, Mock] | None:
-    """Return the provider of a request, and the mock that answers it in any case.
+    """Return the provider of a request and the mock that certainly answers it.
 
-    None stands for other requests, among them those that may be sent: to be recorded, or because
-    their model passes through.
+    Returns None for other requests, including requests that may be sent because they are recorded
+    or because their model passes through.
 
     Args:
         transport: the transport of the client.
@@ -145,7 +146,7 @@ def _find_provider_and_mock(
         request: the request.
     """
     url = request.url
-    # Private names: without `_pool` the request goes on to httpcore, where it is answered.
+    # Private names. Without `_pool`, the request goes on to httpcore, where it is answered.
     pool = getattr(transport, "_pool", None)
     is_local = getattr(pool, "_uds", None) is not None
     target = url.raw_path.decode("ascii", "replace")
@@ -153,7 +154,7 @@ def _find_provider_and_mock(
     provider = find_provider(host, url.port, target, request.headers.raw, is_local=is_local)
     if provider is None or has_passthrough():
         return None
-    # A test may have replaced the method of the pool in its turn, and then answers itself.
+    # If the test has replaced the method of the pool, it answers the request itself.
     if getattr(type(pool), name, None) not in httpcore.attached:
         return None
     mock = current_mock()

@@ -1,4 +1,4 @@
-"""Interception of urllib3's connection pools, through which requests and botocore send."""
+"""Intercept urllib3's connection pools, which requests and botocore use."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def attach(urllib3: ModuleType) -> None:
 
 
 class _Call:
-    """A call of `urlopen`, with the arguments of that function.
+    """A call to `urlopen`, with its arguments.
 
     Args:
-        urllib3: the module of the pool; None to find the provider alone.
+        urllib3: the module of the pool; None to only find the provider.
         original: the function that sends the request.
-        pool: the connection pool, of which urllib3-future has an asynchronous one too.
+        pool: the connection pool; urllib3-future has an asynchronous one, too.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class _Call:
             self.host = pool.host
             self.port = pool.port
         else:
-            # A proxy gets the whole URL of a request that is not encrypted.
+            # For a request that is not encrypted, the target for a proxy is the whole URL.
             parts = urlsplit(url)
             self.host = parts.hostname or ""
             self.port = parts.port
         self.target = url
-        # A URL in the query is not the request's.
+        # A URL in the query is not the URL of the request.
         if "://" in url.partition("?")[0]:
             self.target = "/" + url.split("/", 3)[-1]
 
@@ -90,7 +90,7 @@ class _Call:
         )
 
     def wire_request(self, body: bytes) -> WireRequest:
-        """Return the request in the form that all HTTP libraries have in common."""
+        """Return the request in the common form of all HTTP libraries."""
         from llm_mock.boundaries.http.wire import WireRequest
 
         path, _, query = self.target.partition("?")
@@ -98,12 +98,12 @@ class _Call:
         lowered = {}
         for name, value in (headers or {}).items():
             lowered[_decode(name).lower()] = _decode(value)
-        # Only requests that are not encrypted go to a proxy with their whole URL.
+        # The target is a whole URL only for a request to a proxy, which is not encrypted.
         scheme = self.pool.scheme if self.host == self.pool.host else "http"
         return WireRequest(self.method, self.host, path, query, lowered, body, scheme, self.port)
 
     def send(self, body: object) -> Any:
-        """Send the request with a body, as the application asked."""
+        """Send the request with a body and the application's arguments."""
         __tracebackhide__ = True
         return self._original(
             self.pool,
@@ -117,7 +117,7 @@ class _Call:
         )
 
     def send_recorded(self, body: object, recording: WireRecording, **kwargs: bool) -> Any:
-        """Send the request so that its response can be recorded as it comes."""
+        """Send the request in a way that allows recording its response."""
         __tracebackhide__ = True
         headers = self._headers if self._headers is not None else self.pool.headers
         raw = {**self._kwargs, "preload_content": False, "decode_content": False, **kwargs}
@@ -133,9 +133,9 @@ class _Call:
         )
 
     def send_again(self, body: bytes, retries: Retry) -> Any:
-        """Send the request again after a failure that the mock made."""
+        """Send the request again after a failure from the mock."""
         __tracebackhide__ = True
-        # By way of the pool, so that the mock answers the retry too.
+        # Through the pool, so that the mock answers the retry, too.
         return self.pool.urlopen(
             self.method, self.url, body, self._headers, retries, *self._args, **self._kwargs
         )
@@ -149,7 +149,7 @@ class _Call:
             given = self._args[2]
         else:
             given = self._kwargs.get("timeout", self.pool.timeout)
-        # Private: resolves the default of the pool, and numbers, as urllib3 itself does.
+        # Private: resolves numbers and the pool's default, as urllib3 itself does.
         timeout = self.pool._get_timeout(given)
         timeout.start_connect()  # a total timeout is counted from there
         read = timeout.read_timeout
@@ -207,7 +207,7 @@ class _Call:
         response_class = self.urllib3.HTTPResponse
         if not isinstance(self.pool, self.urllib3.HTTPConnectionPool):
             response_class = self.urllib3.AsyncHTTPResponse
-            # Its body can only be awaited, which a constructor cannot do.
+            # Its body must be awaited, which a constructor cannot do.
             preload_content = self._kwargs.get("preload_content", False)
         built = response_class(
             body=io.BufferedReader(_Body(self, chunks)),
@@ -219,7 +219,7 @@ class _Call:
             request_method=self.method,
             request_url=self.url,
         )
-        # An argument only since urllib3 2.2, and never in urllib3-future.
+        # This argument exists only since urllib3 2.2, and not in urllib3-future.
         built.version_string = "HTTP/1.1"
         return built
 
@@ -230,7 +230,7 @@ def _urlopen(
     __tracebackhide__ = True
     call = _Call(urllib3, original, *args, **kwargs)
     provider = call.find_provider()
-    # With VCR's connections, a cassette of the test's own answers.
+    # With VCR's connections, the test's own cassette answers.
     if provider is None or call.pool.ConnectionCls.__module__.startswith("vcr."):
         return call.send(call.body)
     from llm_mock.boundaries.http.dispatch import dispatch_request
@@ -238,7 +238,7 @@ def _urlopen(
 
     content = _read_body(call.body)
     sent = call.wire_request(content)
-    # The path may be that of a model API at any host; only the body tells.
+    # Any host may use the path of a model API; only the body decides.
     if provider == UNDECIDED:
         provider = identify_provider(sent)
         if provider is None:
@@ -279,7 +279,7 @@ def _send_for_real(
 async def _urlopen_async(
     urllib3: ModuleType, original: Callable[..., object], *args: Any, **kwargs: Any
 ) -> Any:
-    """Answer as `_urlopen` does; a recorded response is read whole before the client gets it."""
+    """Do the same as `_urlopen`, but read a recorded response completely before returning it."""
     __tracebackhide__ = True
     call = _Call(urllib3, original, *args, **kwargs)
     provider = call.find_provider()
@@ -342,7 +342,7 @@ def _begin_recording(
 
     headers = []
     for name, value in received.headers.items():
-        # urllib3 has taken the chunks out of their encoding already.
+        # urllib3 has already decoded the chunked transfer encoding.
         if name.lower() != "transfer-encoding":
             headers.append((name, value))
     recording.begin(received.status, headers)
@@ -363,7 +363,7 @@ def _read_raw_chunks(received: Any) -> Iterator[bytes]:
 
 
 def _read_body(body: Any) -> bytes:
-    """Return the content of a body: text, a buffer, a file, or chunks of any of these."""
+    """Return the content of a body, which is a str, a buffer, a file, or an iterable of these."""
     if body is None:
         return b""
     if isinstance(body, str):
@@ -377,9 +377,9 @@ def _read_body(body: Any) -> bytes:
 
 
 def _restore_body(body: object, content: bytes) -> object:
-    """Return a body that can be sent after it was read, also for a file or an iterator.
+    """Return a body that can be sent after it was read, even for a file or an iterator.
 
-    urllib3 frames the returned body as it would have framed the first one.
+    urllib3 frames the returned body in the same way as the original body.
     """
     if body is None or isinstance(body, (str, bytes)):
         return body
@@ -395,7 +395,7 @@ def _is_buffer(body: Any) -> bool:
 
 
 def _find_provider(*args: Any, **kwargs: Any) -> str | None:
-    """Return the provider that a call of `urlopen` is for."""
+    """Return the provider of a call to `urlopen`."""
     return _Call(None, None, *args, **kwargs).find_provider()
 
 
@@ -416,7 +416,7 @@ _USED = (
     "exceptions.ReadTimeoutError",
 )
 NAMES = {"urllib3": _USED, "urllib3_future": _USED}
-"""The names used of the library, beside the attributes of its pools."""
+"""The names used from the library, besides the attributes of its pools."""
 CONSTRUCTORS = ("HTTPConnectionPool.__init__",)
 """The constructors that are refused if `SEAMS` are gone."""
 
@@ -426,7 +426,7 @@ def _decode(value: str | bytes) -> str:
 
 
 class _Body(io.RawIOBase):
-    """The chunks of a body as a file."""
+    """A file object that contains the chunks of a body."""
 
     def __init__(self, call: _Call, chunks: Iterable[bytes | float]) -> None:
         self._call = call
@@ -434,7 +434,7 @@ class _Body(io.RawIOBase):
         self._rest = b""
 
     def readable(self) -> bool:
-        """Return True: the file can be read."""
+        """Return True, as the file can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -1,7 +1,7 @@
-"""Interception of the library `websockets`, whose connections lead to the mock.
+"""Intercept the library `websockets`, and connect it to the mock.
 
-It gets a socket or a transport in memory, and does everything above that by itself. The connections
-of its older implementation, `websockets.legacy`, are refused; see `connection_guard.py`.
+It gets an in-memory socket or transport, and handles all layers above itself. Connections of its
+older implementation, `websockets.legacy`, are refused; see `connection_guard.py`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.websockets.session import WebSocketSession
 
     GivenHeaders = Mapping[str, str] | Iterable[tuple[str, str]] | None
-    """The headers that an application adds, in one of the forms of the library."""
+    """The headers that an application adds, in one of the library's forms."""
 
 
 class Connector(Protocol):
-    """The object that connects, as the library has it since version 15."""
+    """The object that opens a connection, since version 15 of the library."""
 
     uri: str
     additional_headers: GivenHeaders
@@ -37,23 +37,23 @@ class Connector(Protocol):
 
 
 ASYNC_NAMES = ("open_tcp_connection", "create_connection")
-"""The method that connects, by its names since websockets 17 and before."""
+"""The names of the method that connects: since websockets 17, and before."""
 
 
 def attach(client: ModuleType) -> None:
-    """Intercept the connections of a module of `websockets` with clients."""
+    """Intercept the connections of a client module of `websockets`."""
     if _attach_to_known_names(client):
         return
-    # A version before 13.1 or one of the future: connections to providers are refused, others not.
+    # A version before 13.1 or a future one: only connections to providers are refused.
     from llm_mock.boundaries.http.transports.connection_guard import attach_to_websockets
 
     attach_to_websockets(client)
 
 
 def _attach_to_known_names(client: ModuleType) -> bool:
-    """Return False if the library is not known in this version."""
+    """Return False for an unknown version of the library."""
     if client.__name__ == "websockets.sync.client":
-        # Before websockets 17 the function does all by itself.
+        # Before websockets 17, the function does everything itself.
         if hasattr(client, "reconnect"):
             replace(client.reconnect, "open_connection", _open)
         else:
@@ -69,12 +69,12 @@ def _attach_to_known_names(client: ModuleType) -> bool:
 def open_session(
     uri: str, headers: GivenHeaders, user_agent: str | None
 ) -> WebSocketSession | None:
-    """Return the other end of a connection; None if it is left alone.
+    """Return the mock's end of a connection; None to leave the connection alone.
 
     Args:
         uri: the URI of the server.
         headers: the headers that the application adds to the handshake.
-        user_agent: the user agent that the library adds, if the application names none.
+        user_agent: the user agent that the library adds if the application sets none.
 
     Raises:
         ConnectionRefusedError: the connection would reach a provider and cannot be answered.
@@ -100,7 +100,7 @@ def open_session(
 def _list_headers(headers: GivenHeaders) -> list[tuple[str, str]]:
     if headers is None:
         return []
-    # The library's own class, whose names may be there twice.
+    # The library's own class, which may contain a name twice.
     if hasattr(headers, "raw_items"):
         return list(headers.raw_items())
     return list(headers.items() if isinstance(headers, Mapping) else headers)
@@ -165,17 +165,17 @@ def _connect(original: Callable[..., object], uri: str, **kwargs: object) -> obj
 
 
 class _NoTLS:
-    """Stands for the SSL context of a connection that goes nowhere."""
+    """A replacement for the SSL context, as the connection stays in memory."""
 
     def wrap_socket(self, sock: MockSocket, **_: object) -> MockSocket:
-        """Return the socket as it is."""
+        """Return the socket unchanged."""
         return sock
 
 
 class MockSocket:
     """A socket whose other end is the mock.
 
-    The bytes stay in memory. A pair of real sockets tells a selector whether some can be read.
+    The bytes stay in memory. A pair of real sockets signals to selectors that bytes can be read.
 
     Args:
         session: the other end.
@@ -189,16 +189,16 @@ class MockSocket:
         self._readable, self._notifier = socket.socketpair()
         self._lock = threading.RLock()
         self._received: deque[bytes] = deque()
-        """The bytes that the client has not read; empty bytes are the end."""
+        """The bytes that the client has not read; empty bytes mark the end."""
         self._answers: deque[Iterator[bytes | Wait]] = deque()
         self._thread: threading.Thread | None = None
-        """The thread that plays the answers which wait in real time."""
+        """The thread that sends messages with real waits."""
         self._is_closed = threading.Event()
 
     # The client's side
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable if there is something to read."""
+        """Return a descriptor that is readable if there are bytes to read."""
         return self._readable.fileno()
 
     def settimeout(self, timeout: float | None) -> None:
@@ -227,20 +227,20 @@ class MockSocket:
             TimeoutError: nothing arrives in time.
             OSError: the socket is closed.
         """
-        # Blocks until there is something; the byte stays until all is read.
+        # Block until there are bytes; the signalling byte stays until all bytes are read.
         self._readable.recv(1, socket.MSG_PEEK)
         with self._lock:
             data = self._received.popleft()
             rest = data[size:]
             if rest or not data:
-                # The end is read again and again.
+                # The end can be read repeatedly.
                 self._received.appendleft(rest)
             if not self._received:
                 self._readable.recv(1)
             return data[:size]
 
     def sendall(self, data: bytes) -> None:
-        """Take in bytes of the client, and answer its messages.
+        """Receive bytes from the client, and answer its messages.
 
         Raises:
             OSError: the socket is closed.
@@ -251,18 +251,18 @@ class MockSocket:
             messages = self._session.receive(bytes(data))
             self._flush()
         for message in messages:
-            # On this thread: that tells which test's mock answers, and errors have its line.
+            # In this thread, which determines the test's mock and the line in error messages.
             self._answers.append(self._session.answer(message))
             if self._thread is None:
                 self._play_answers()
 
     def send(self, data: bytes) -> int:
-        """Take in bytes of the client, as `sendall`."""
+        """Receive bytes from the client; same as `sendall`."""
         self.sendall(data)
         return len(data)
 
     def shutdown(self, how: int) -> None:
-        """Take in that the client sends nothing more."""
+        """Note that the client sends no more data."""
         with self._lock:
             self._session.receive_end()
             self._flush()
@@ -278,7 +278,7 @@ class MockSocket:
     # The other side
 
     def _play_answers(self) -> None:
-        """Send the answers; a thread sends the rest of one that waits in real time."""
+        """Send the answers; after the first real wait, a thread sends the rest."""
         seconds = self._play_until_wait()
         if seconds is not None:
             self._thread = threading.Thread(
@@ -292,7 +292,7 @@ class MockSocket:
         self._thread = None
 
     def _play_until_wait(self) -> float | None:
-        """Send answers up to a wait, and return its seconds; None if all is sent."""
+        """Send answers up to a wait, and return its seconds; None if everything was sent."""
         with self._lock:
             while self._answers:
                 for item in self._answers[0]:
