@@ -33,25 +33,33 @@ SKIPPED_FOLDERS = ("node_modules", "__pycache__", "site-packages")
 
 @dataclass
 class _Totals:
-    """The numbers of tests and files that a run rewrote or left."""
+    """The numbers of tests, fixtures and files that a run rewrote, and of those it left."""
 
-    rewritten: int = 0
+    tests: int = 0
+    fixtures: int = 0
     files: int = 0
     by_hand: int = 0
     errors: int = 0
 
     def add(self, result: FileResult) -> None:
         """Add a file with its rewritten tests and fixtures."""
-        self.rewritten += len(result.changed)
+        fixtures = len(result.fixtures)
+        self.tests += len(result.changed) - fixtures
+        self.fixtures += fixtures
         self.files += 1
 
     def add_unwritten(self, result: FileResult) -> None:
-        """Add a file whose rewritten tests cannot be written."""
+        """Add a file that could not be written."""
         self.errors += 1
         self.by_hand += len(result.changed)
 
     def __str__(self) -> str:
-        text = f"{format_count(self.rewritten, 'test')} in {format_count(self.files, 'file')}"
+        counts = []
+        if self.tests or not self.fixtures:
+            counts.append(format_count(self.tests, "test"))
+        if self.fixtures:
+            counts.append(format_count(self.fixtures, "fixture"))
+        text = f"{' and '.join(counts)} in {format_count(self.files, 'file')}"
         if self.by_hand:
             text += f", {self.by_hand} left to you"
         return text
@@ -85,7 +93,7 @@ def migrate(
     for file in files:
         _report_file(file, check, write, totals)
     _print_summary(totals, check, write, verifying)
-    has_work = totals.rewritten or totals.by_hand
+    has_work = totals.files or totals.by_hand
     has_failed = totals.errors or (check and has_work)
     return 1 if has_failed else 0
 
@@ -254,8 +262,8 @@ def _write(file: VerifiedFile, totals: _Totals) -> None:
     path = format_path(result.path)
     try:
         if read_file(result.path) != result.source:
-            # By an editor, or by the tests themselves.
-            print_message("Error", f"{path} changed meanwhile and stays. Run this again.")
+            problem = "was edited while the command ran, so it was not overwritten"
+            print_message("Error", f"{path} {problem}. Run the command again.")
             totals.add_unwritten(result)
             return
         # The new file replaces the old one, and must have its permissions.
@@ -287,7 +295,7 @@ def _print_summary(
     write: bool,
     verified: bool,
 ) -> None:
-    if not totals.rewritten and not totals.by_hand:
+    if not totals.files and not totals.by_hand:
         click.echo("No mocks of llm or an SDK were found.")
     elif verified:
         click.echo(f"Rewritten: {totals}. Look at the changes.")

@@ -127,6 +127,39 @@ def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
     assert run("--check", ".") == (0, NOTHING)
 
 
+def test_fixtures_are_not_counted_as_tests(folder: Path) -> None:
+    fixture = """\
+from unittest.mock import patch
+
+import pytest
+
+@pytest.fixture
+def model():
+    with patch("app.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = "Hello"
+        yield
+"""
+    test = """\
+
+def test_greeting(model):
+    from app import ask
+    assert ask() == "Hello"
+"""
+    path = folder / "test_app.py"
+    path.write_text(fixture + test)
+    assert run("--check", "test_app.py") == (
+        1,
+        "test_app.py: model, test_greeting can be rewritten.\n"
+        "To rewrite: 1 test and 1 fixture in 1 file.\n",
+    )
+    path.unlink()
+    (folder / "conftest.py").write_text(fixture)
+    assert run("--check", ".") == (
+        1,
+        "conftest.py: model can be rewritten.\nTo rewrite: 1 fixture in 1 file.\n",
+    )
+
+
 def test_a_check_fails_for_what_is_left_alone_too(folder: Path) -> None:
     (folder / "test_by_hand.py").write_text(BY_HAND)
     code, output = run("--check", "test_by_hand.py")

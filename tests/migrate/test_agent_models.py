@@ -735,7 +735,7 @@ def test_a_run_keeps_the_new_tests_that_ask_the_mock(
         "no model of a provider",
         "test_app.py:30: test_changed: the rewritten test fails: AttributeError: 'str' object has "
         "no attribute 'text'",
-        "Rewritten: 2 tests in 1 file, 3 left to you",
+        "Rewritten: 1 test and 1 fixture in 1 file, 3 left to you",
     ]
     # The conftest.py forbids requests, as a first run showed.
     expected = """

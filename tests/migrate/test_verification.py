@@ -642,7 +642,7 @@ def test_ctrl_c_leaves_all_files_as_they_were(folder: Path) -> None:
     assert {name: (folder / name).read_text() for name in texts} == texts
 
 
-def test_a_file_that_changes_meanwhile_stays(folder: Path) -> None:
+def test_a_file_that_is_edited_during_the_run_is_not_overwritten(folder: Path) -> None:
     write(
         folder / "test_app.py",
         START,
@@ -650,18 +650,19 @@ def test_a_file_that_changes_meanwhile_stays(folder: Path) -> None:
         """
         def test_file():
             with open(__file__, "a") as file:
-                file.write("# Edited meanwhile.\\n")
+                file.write("# Edited by a test.\\n")
         """,
     )
     code, lines = migrate(".")
     assert (code, lines[0]) == (
         1,
-        "Error: test_app.py changed meanwhile and stays. Run this again.",
+        "Error: test_app.py was edited while the command ran, so it was not overwritten. "
+        "Run the command again.",
     )
     assert lines[-1] == "Rewritten: 0 tests in 0 files, 1 left to you. Look at the changes."
     text = (folder / "test_app.py").read_text()
     assert dedent(SIMPLE) in text
-    assert "# Edited meanwhile." in text
+    assert "# Edited by a test." in text
 
 
 def test_a_test_that_cannot_be_stopped_ends_the_run(
