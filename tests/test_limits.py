@@ -316,7 +316,7 @@ def _(number: int) -> bool:
 
     rows = [[name, "a.py:1", "m", "", 1] for name in names(number)]
     lines = format_late_calls(read_late_calls(rows)).splitlines()
-    assert sum("which it left running" in line for line in lines) == 20
+    assert sum("which was still running" in line for line in lines) == 20
     return "  … 1 more line" not in lines
 
 

@@ -98,20 +98,20 @@ class CallSection:
         return "\n".join(filter(None, parts))
 
     def _shorten_unanswered(self, problem: str) -> str:
-        """Return a problem, or only its fix if it is that no reply was configured for a call."""
+        """Return a problem; only the fix if no reply was configured for one of the listed calls."""
         answered_by = self._mock.history.answered_by
         for number, call in enumerate(self._calls, start=1):
             is_answered = answered_by.get(call["number"]) is not None
             if call["error"] == problem and not is_answered:
-                return f'Call {number} has no reply. Write set("{call["model_id"]}", …) for one.'
+                return f'Call {number} has no reply. Configure one: set("{call["model_id"]}", …).'
         return problem
 
     def _explain_replies(self, reported: Sequence[str], is_explained: bool) -> str:
-        # The mock of the run has standing replies for all tests, most of them unused in this one.
+        # The mock of the run has standing replies for all tests; this test uses few of them.
         # The message about unused replies has all of them.
         if self._is_of_run or self._unused in reported:
             return ""
-        # The failure lists the replies of its moment, but not those that were configured later.
+        # The failure lists the replies that it found, but not those that were configured later.
         if is_explained:
             hints = self._mock.configurator.replies.hints
             late = explain_late_replies(self._mock, self._calls)
@@ -138,7 +138,7 @@ class CallSection:
     def _explain_unread(self) -> str:
         """Return the coroutines that were not awaited, and the responses that were not read."""
         unawaited = explain_unawaited(self._error, self._item, self._handled)
-        # The text of an async response that was not awaited is none that was not read.
+        # An async response that was never awaited has no text that the test could have read.
         unread = "" if "AsyncResponse." in unawaited else self._list_unread()
         # The failure itself may name the coroutine.
         if unawaited in get_exception_text(self._error):
@@ -151,7 +151,7 @@ class CallSection:
         return "" if unread is None else str(unread.format_unread(self._mock))
 
     def _explain_unused(self) -> list[str]:
-        """Return what may have kept calls from the unused replies; nothing if all were used."""
+        """Explain why no call used the unused replies; return nothing if all were used."""
         if not find_unused_replies(self._mock, self._calls):
             return []
         # Imported here: most failing tests have no unused replies.
@@ -168,7 +168,7 @@ class CallSection:
         return [explain_test_model(self._item), *uncalled, explain_own_environments(places)]
 
     def _describe_patches(self) -> str:
-        # Where warnings are errors, the test may have failed with this one.
+        # If warnings are errors, this warning may be the failure itself.
         warning = str(self._patches.warning() or "")
         if find_reported(self._chain, [warning]):
             return ""

@@ -95,7 +95,7 @@ def find_conflicts(items: Iterable[pytest.Item]) -> dict[str, str]:
     """Return the tests that share a cassette with another test, each with a message."""
     users: dict[str, dict[str, tuple[Path, pytest.Item]]] = {}
     for item in items:
-        # A wrong name fails its test, when that runs.
+        # A test with an invalid name fails when it runs.
         with suppress(LLMMockError):
             path = get_path(item, read_marker(item)[0])
             key = str(path).casefold() if _ignores_case(item.path) else str(path)
@@ -119,13 +119,13 @@ def _ignores_case(file: Path) -> bool:
 def _format_conflict(path: Path, test_ids: Iterable[str]) -> str:
     tests = "\n".join(f"  {test_id}" for test_id in test_ids)
     return (
-        f"These tests have one cassette, {format_path(path)}, but each needs its own:\n{tests}\n"
-        "Give each its own name."
+        f"These tests share the cassette {format_path(path)}, but each test needs its own:\n"
+        f"{tests}\nUse a different name in each marker: llm_mock_cassette('NAME')."
     )
 
 
 def read_record_mode(item: pytest.Item) -> str:
-    """Return the record mode of a test, which may be misspelled."""
+    """Return the record mode of a test without validating it."""
     option_mode = item.config.getoption("--llm-mock-record")
     if option_mode == VERIFY:
         # The application gets the recorded answers, so that it makes the recorded calls.
@@ -215,7 +215,7 @@ class ItemCassette:
             self._check(problem)
         if note or problem:
             self._item.add_report_section("call", "cassette", str(note or problem))
-        # Now, as a failure: after the teardown it would be an error beside a passed test.
+        # Fail here: after the teardown it would be an error beside a passed test.
         if self._strictness == "error" and not _has_own_teardown(self._item):
             self._report_unused_recordings()
 
@@ -231,7 +231,7 @@ class ItemCassette:
         self._item.warn(IncompleteCassetteWarning(message))
 
     def _check(self, problem: str | None) -> None:
-        """Fail a test that passed for a problem, and for recorded calls that are outdated."""
+        """Fail a passed test for a problem or for outdated recorded calls."""
         if problem:
             pytest.fail(problem, pytrace=False)
         self._warn_of_incomplete()
@@ -310,7 +310,7 @@ class ItemCassette:
             lines.append(f"    … {len(unused) - SHOWN_CALLS} more")
         message = "\n".join(lines)
         if self._strictness == "error":
-            failure = f"The test does not make recorded calls:\n{message}\n{REMOVE_UNUSED}"
+            failure = f"The test did not make these calls:\n{message}\n{REMOVE_UNUSED}"
             pytest.fail(failure, pytrace=False)
         self._report_unused(message)
 

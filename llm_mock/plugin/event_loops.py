@@ -19,7 +19,7 @@ SUFFIX = "_sync"
 
 
 def explain_running_loop(error: BaseException) -> str:
-    """Return what to await if an event loop was started within a running one; else nothing."""
+    """Suggest what to await if an event loop was started in a running one; else return nothing."""
     if type(error) is not RuntimeError or not get_exception_text(error).startswith(LOOP_ERRORS):
         return ""
     frames = [entry.tb_frame for entry in list_frames(error)]
@@ -27,29 +27,29 @@ def explain_running_loop(error: BaseException) -> str:
     if not advice:
         return ""
     return (
-        "An event loop is already running, as in every async test, and Python starts no second one "
-        f"within it. {advice}, or write the test without async."
+        "An event loop is already running, as in every async test, and Python cannot start another "
+        f"loop inside it. {advice}, or write the test without async."
     )
 
 
 def _suggest_await(frames: list[FrameType]) -> str:
-    """Return what to await in place of the function that started a loop; empty if unknown.
+    """Suggest what to await instead of the function that started a loop; empty if unknown.
 
     Args:
         frames: the frames of the error, the outermost first.
     """
     if frames and _get_module(frames[-1]) == "asyncio.runners":
-        return "Await the coroutine in place of asyncio.run(…)"
+        return "Await the coroutine instead of calling asyncio.run(…)"
     while frames and _get_module(frames[-1]).startswith("asyncio."):
         frames = frames[:-1]
     package = _get_package(frames[-1]) if frames else ""
     for frame in reversed(frames):
-        # What the callers of the library are named says nothing about this loop.
+        # The names of functions that call the library say nothing about this loop.
         if _get_package(frame) != package:
             return ""
         method = _find_async_method(frame)
         if method:
-            return f"Write await {method}(…) in place of {method}{SUFFIX}(…)"
+            return f"Write await {method}(…) instead of {method}{SUFFIX}(…)"
     return ""
 
 

@@ -113,7 +113,7 @@ def _check_judge(request: pytest.FixtureRequest) -> None:
         return
     for unknown in find_unknown_models([AskedModel("judge", name, None)]):
         # Raised before the test runs, so that nothing is paid for.
-        raise JudgeError(f"{unknown} It is that of ini llm_mock_judge, or --llm-mock-judge.")
+        raise JudgeError(f"{unknown} The name comes from ini llm_mock_judge or --llm-mock-judge.")
 
 
 @reporting_hook()

@@ -258,8 +258,8 @@ class LegacyMockDetector:
             if not (module and separator and text):
                 raise ValueError(
                     f"ini llm_mock_legacy_modules: {entry!r} must be module=Text, such as "
-                    "myapp.planner=FakePlanner: the module, and a text that its str() or the name "
-                    "of its type contains while the old mock replaces it."
+                    "myapp.planner=FakePlanner. While the old mock replaces the module, the Text "
+                    "must be part of str(module) or of the name of its type."
                 )
             self._watched[module] = text
 

@@ -1,4 +1,4 @@
-"""Functions of the project that keep their results, which may be those of an earlier test."""
+"""Detection of functions of the project that cache results, maybe those of an earlier test."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def explain_kept_results(item: pytest.Item) -> str:
                 continue
             if value.cache_info().hits:
                 lines.append(
-                    f"{name}() of {module.__name__} keeps its results, and returned one without "
-                    f"running. If this is the result of another test, call {name}.cache_clear() "
-                    "before each test."
+                    f"{name}() of {module.__name__} caches its results, and returned a cached "
+                    f"result without running. If the result comes from another test, call "
+                    f"{name}.cache_clear() before each test."
                 )
     return "\n".join(lines)

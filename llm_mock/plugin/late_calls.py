@@ -11,9 +11,9 @@ from llm_mock.support.text import format_count
 
 TITLE = "LLM calls after the end of their test"
 ADVICE = (
-    "Each call got a reply of its own test, and is not in the history of other tests. Make the "
-    "test wait for what it starts: thread.join(), executor.shutdown(), await task. Start workers "
-    "that several tests share in a fixture of a wider scope."
+    "Each call got a reply of its own test, and is not in the history of other tests. In the test, "
+    "wait for its threads and tasks: thread.join(), executor.shutdown(), await task. If several "
+    "tests share workers, start the workers in a fixture of a wider scope."
 )
 SHOWN_LINES = 20
 """The maximum number of lines; further ones are counted."""
@@ -40,6 +40,6 @@ def format_late_calls(late_calls: Counter[LateCall]) -> str:
 
 
 def _format_line(call: LateCall, times: int) -> str:
-    called = f"{format_count(times, 'call')} of {call.model_id} by {call.caller}"
+    called = f"{format_count(times, 'call')} to {call.model_id} by {call.caller}"
     meanwhile = f" while {call.running} ran" if call.running else ""
-    return f"  {call.test}: {called}, which it left running{meanwhile}"
+    return f"  {call.test}: {called}, which was still running{meanwhile}"

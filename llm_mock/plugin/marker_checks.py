@@ -86,7 +86,7 @@ def parse_repeat(mark: pytest.Mark) -> tuple[int | None, float]:
         )
     if not (is_number(threshold, most=1) and threshold):
         raise LLMMockError(
-            f"threshold is {shorten(threshold)}; it must be a share above 0, and at most 1."
+            f"threshold is {shorten(threshold)}; it must be a number above 0 and at most 1."
         )
     return times, threshold
 
@@ -172,10 +172,10 @@ def _suggest_marker(mark: pytest.Mark) -> str:
     if name in BARE_NAMES:
         meant = _find_meant_markers(mark)
         if meant:
-            return f". Each setting has a marker of its own. Write {' and '.join(meant)}"
+            return f". Each setting has its own marker. Write {' and '.join(meant)}"
     if name in BARE_NAMES or not REPLY_WORDS.isdisjoint(name.split("_")):
         return (
-            ". No marker configures a reply: request the fixture mock_llm_responses and write "
+            ". Markers cannot configure replies: request the fixture mock_llm_responses and write "
             f"mock_llm_responses.set({_format_reply_arguments(mark)}). Markers: "
             f"{join_names([*SIGNATURES])}."
         )

@@ -182,8 +182,8 @@ def _use_misbehaviour(item: Any) -> None:
     parameters = getattr(getattr(item, "callspec", None), "params", ())
     if MISBEHAVIOUR_FIXTURE not in parameters:
         reason = (
-            "llm_mock_misbehaviour runs plain test functions and methods of plain classes only, "
-            f"not {item.nodeid}"
+            "llm_mock_misbehaviour supports only plain test functions and methods of plain "
+            f"classes, not {item.nodeid}"
         )
         item.add_marker(pytest.mark.skip(reason=reason))
     elif MISBEHAVIOUR_FIXTURE not in item.fixturenames:

@@ -227,8 +227,8 @@ def _find_hiding_fixture(item: pytest.Item) -> str:
         if not path.startswith(PACKAGE):
             shown = format_path(Path(path))
             return (
-                f"(The fixture {name} in {shown} hides that of llm_mock: rewrite its tests with "
-                "--no-verify, then remove it)"
+                f"(The fixture {name} in {shown} hides the fixture of llm_mock with this name: "
+                "rewrite the tests with --no-verify, then remove the fixture)"
             )
     return ""
 

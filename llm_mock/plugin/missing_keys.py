@@ -69,10 +69,10 @@ BY_TEXT = {
 VOCABULARY_HOST = "openaipublic.blob.core.windows.net"
 VOCABULARY = (
     f"tiktoken downloads its vocabulary from {VOCABULARY_HOST} when it first counts tokens. "
-    "Download it once and set TIKTOKEN_CACHE_DIR to its folder, or let the application send texts "
-    "uncounted, in LangChain by OpenAIEmbeddings(check_embedding_ctx_length=False)."
+    "Download the vocabulary once and set TIKTOKEN_CACHE_DIR to its folder. Or turn off the count; "
+    "in LangChain, write OpenAIEmbeddings(check_embedding_ctx_length=False)."
 )
-"""The message about a download that fails where there is no network."""
+"""The message about a download that fails without a network."""
 NAME = re.compile(r"\b[A-Z][A-Z0-9_]{6,39}\b")
 NEEDS_KEY = "llm.errors.NeedsKeyException"
 """The error of `llm` for any model without a key; plugins choose the names of their variables."""
@@ -100,7 +100,7 @@ def explain_missing_key(error: BaseException | None) -> str:
     else:
         need = "No real key is needed."
     return (
-        f"{listed} is not set, and llm_mock leaves the environment as it is. Set it in the test: "
+        f"{listed} is not set, and llm_mock does not change the environment. Set it in the test: "
         f'monkeypatch.setenv("{name}", "{value}"). For a client that is made at import, set it in '
         f'conftest.py: os.environ["{name}"] = "{value}". {need}'
     )

@@ -127,7 +127,7 @@ def _explain_missing_call(error: BaseException, line: str) -> str | None:
     if counts:
         listed = []
         for model, count in counts.items():
-            listed.append(f"{format_count(count, 'call')} of {model}")
+            listed.append(f"{format_count(count, 'call')} to {model}")
         made = f"The first is [0]. Made so far: {', '.join(listed)}."
     return f"{error}: {wanted} does not exist. {made}"
 

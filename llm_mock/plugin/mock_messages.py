@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 CAUGHT = (
     "The application or the test caught this error, but the test fails all the same: otherwise the "
-    "mistake would go unnoticed. Correct it as described above. To test how your code handles an "
-    "error, configure one with set_error()."
+    "mistake would go unnoticed. Fix the mistake as described above. To test how your code handles "
+    "an error, configure one with set_error()."
 )
 """The end of the failure of a test to which no error came."""
 

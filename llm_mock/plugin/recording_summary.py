@@ -1,4 +1,4 @@
-"""The outcome of a run that records: the tests whose cassettes stayed empty, and the exit code."""
+"""The summary of a run that records calls: the empty cassettes, and the exit code."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SHOWN_LINES = 10
 OUTCOMES = ("error", "warning", "note", "unchanged")
 """The outcomes of a verified call, the most severe first."""
 FAILURE = pytest.StashKey[str]()
-"""In the configuration: why a run fails that was to record."""
+"""In the configuration: why the run fails, although its tests passed."""
 
 
 def check_recordings(session: pytest.Session) -> None:
-    """Fail a run that was to record calls, passed, and neither recorded nor replayed any."""
+    """Fail a recording run that passed but neither recorded nor replayed a call."""
     config = session.config
     mode = config.getoption("--llm-mock-record")
     if mode in (None, "none") or session.exitstatus != pytest.ExitCode.OK:
@@ -38,8 +38,8 @@ def _find_verify_problem(config: pytest.Config) -> str | None:
     if config.stash.get(VERIFIED, {}) or not _has_passed_tests(config):
         return None
     return (
-        "no test that passed replays a call from a cassette. Record cassettes first "
-        "(--llm-mock-record=once); those of suites are not verified."
+        "none of the passed tests replayed a call from a cassette. Record cassettes first with "
+        "--llm-mock-record=once. The cassettes of suites are not verified."
     )
 
 
@@ -50,17 +50,17 @@ def _find_problem(config: pytest.Config) -> str | None:
         if not _has_passed_tests(config):
             return None
         return (
-            "no test that passed has a cassette. Mark each test that calls a model with "
+            "none of the passed tests has a cassette. Mark each test that calls a model with "
             "@pytest.mark.llm_mock_cassette, or run without the option."
         )
     if any(use["calls"] for use in uses.values()):
         return None
-    # Without one, the cassettes are recorded, and the tests no longer make their calls.
+    # Otherwise the cassettes were recorded earlier, and the tests no longer make their calls.
     if not any(use["empty"] for use in uses.values()):
         return None
     return (
-        "the cassettes of the tests that passed stayed empty. Correct what is listed above, or "
-        "run without the option if these tests call no model."
+        "the cassettes of the passed tests are empty. Fix the problems listed above, or run "
+        "without the option if these tests do not call a model."
     )
 
 
@@ -70,15 +70,15 @@ def _has_passed_tests(config: pytest.Config) -> bool:
 
 
 def write_cassette_use(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write the calls that no cassette holds, the empty cassettes, and why the run fails."""
+    """Write the calls that were not recorded, the empty cassettes, and why the run fails."""
     uses = config.stash.get(CASSETTE_USE, {})
     _write_left_alone(reporter, uses)
     _write_verdicts(reporter, config.stash.get(VERIFIED, {}))
-    # With the option only: a project that always records may have tests that ask no model.
+    # Not for the mode of the ini file: some tests of such a project may not call a model.
     if config.getoption("--llm-mock-record"):
         lines = [f"  {test}: {use['empty']}" for test, use in uses.items() if use["empty"]]
         if lines:
-            reporter.section("Cassettes that stayed empty")
+            reporter.section("Empty cassettes")
             reporter.write_line(_join_lines(sorted(lines)))
     if FAILURE in config.stash:
         reporter.write_line(config.stash[FAILURE], red=True)
@@ -93,16 +93,16 @@ def _write_left_alone(reporter: pytest.TerminalReporter, uses: Mapping[str, Cass
             fixes.add(fix)
     if not lines:
         return
-    reporter.section("LLM calls that no cassette holds")
+    reporter.section("LLM calls that cassettes did not record")
     reporter.write_line(_join_lines(sorted(lines)))
-    reporter.write_line("Their hosts are not mocked. To record and replay them:")
+    reporter.write_line("The hosts of these calls are not mocked. To record and replay the calls:")
     reporter.write_line(_join_lines(f"  {fix}" for fix in sorted(fixes)))
 
 
 def _write_verdicts(
     reporter: pytest.TerminalReporter, verified: dict[str, list[CallVerification]]
 ) -> None:
-    """Write the differences of the calls that were verified, and their numbers."""
+    """Write the differences of the verified calls, and the number of calls by outcome."""
     if not verified:
         return
     reporter.section("Verified LLM calls")
@@ -116,11 +116,11 @@ def _write_verdicts(
                 reporter.write_line(f"  {severity:8} {test}: {verdict['call']}: {text}")
     total = format_count(counts.total(), "call")
     numbers = [f"{counts[name]:,} {name}" for name in OUTCOMES if counts[name]]
-    reporter.write_line(f"{total} made once more: {', '.join(numbers)}.")
+    reporter.write_line(f"{total} verified: {', '.join(numbers)}.")
 
 
 def _join_lines(lines: Iterable[str]) -> str:
-    """Return lines as one text, of which the first ones are shown."""
+    """Join the first lines, and count the others."""
     all_lines = list(lines)
     shown = all_lines[:SHOWN_LINES]
     more = len(all_lines) - len(shown)

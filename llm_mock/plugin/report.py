@@ -46,7 +46,7 @@ def register(config: pytest.Config, run: TestRun) -> None:
     if is_collected and not hasattr(config, "workerinput"):
         for name in _find_reports_taken_for_tests(names, config):
             warning = pytest.PytestConfigWarning(
-                f"pytest takes the existing file {name!r} for a file of tests, and looks for its "
+                f"pytest takes the existing file {name!r} for a test file, and looks for its "
                 f"configuration there. Write an equals sign: --llm-mock-report={name}"
             )
             config.issue_config_time_warning(warning, stacklevel=2)

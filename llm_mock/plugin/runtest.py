@@ -471,8 +471,8 @@ def _hidden_fixtures(item: pytest.Item) -> str:
         function = known[name][-1].func
         if not function.__module__.startswith("llm_mock."):
             lines.append(
-                f"{name} is the fixture of {_locate(function)}, which hides that of "
-                "pytest-llm-mock: rename it for ours."
+                f"The fixture {name} of {_locate(function)} hides the fixture of pytest-llm-mock "
+                "with this name. To use the fixture of pytest-llm-mock, rename yours."
             )
     return "\n".join(sorted(lines))
 

@@ -126,7 +126,7 @@ def _get_qualified_name(kind: type[BaseException]) -> str:
 
 
 def explain_retries(calls: Sequence[Call], error: BaseException | None) -> str:
-    """Return which calls are an SDK's retries after a configured error; empty if none is.
+    """Explain which calls are an SDK's retries after a configured error; empty if none are.
 
     Args:
         calls: the calls of the test.
@@ -138,15 +138,15 @@ def explain_retries(calls: Sequence[Call], error: BaseException | None) -> str:
         failed = calls[number - 2]
         if call["error"] is None and failed["error"] is not None:
             return (
-                f"Call {number} is a retry of call {number - 1} by the SDK, which got an answer. "
-                "For an error on every attempt, use set_error(). To disable retries, create the "
-                "client with max_retries=0."
+                f"Call {number - 1} failed, and the SDK's retry, call {number}, got an answer. "
+                "To fail every attempt, use set_error(). To disable retries, create the client "
+                "with max_retries=0."
             )
     if not retries or not isinstance(error, AssertionError):
         return ""
     named = ", ".join(map(str, retries))
     return (
-        f"The SDK retried failed calls, and each attempt is a call of its own. Retries: {named}. "
+        f"The SDK retried failed calls, and each attempt counts as a call. Retries: {named}. "
         "To disable retries, create the client with max_retries=0."
     )
 
@@ -160,7 +160,7 @@ def _is_retry(call: Call) -> bool:
 
 
 def explain_missing_error(error: BaseException | None, calls: Sequence[Call]) -> str:
-    """Return how to raise an error, if `pytest.raises` waited for one and each call was answered.
+    """Explain how to raise an error if `pytest.raises` expected one but no call failed.
 
     Args:
         error: the error of the test.
@@ -170,8 +170,8 @@ def explain_missing_error(error: BaseException | None, calls: Sequence[Call]) ->
     if not is_missing or not calls or any(call["error"] for call in calls):
         return ""
     return (
-        "Each call got an answer. To let a call fail, use set_error(model, error) with an error "
-        "such as templates.rate_limit() of llm_mock. A text about an error is an answer."
+        "No call failed. To make a call fail, use set_error(model, error) with an error such as "
+        "templates.rate_limit() of llm_mock. A reply that describes an error does not fail a call."
     )
 
 

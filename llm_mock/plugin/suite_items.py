@@ -181,7 +181,7 @@ class SuiteItem(YAMLItem):
             return
         calls = sum(attempt.recorded + attempt.replayed for attempt in result.attempts)
         is_recording = read_record_mode(self) != "none"
-        empty = "it asked no model" if is_recording and not calls else None
+        empty = "it called no model" if is_recording and not calls else None
         uses = stash.setdefault(CASSETTE_USE, {})
         uses[self.nodeid] = {"calls": calls, "empty": empty, "left_alone": {}}
 

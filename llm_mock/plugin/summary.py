@@ -81,7 +81,7 @@ def _describe_mode(config: pytest.Config, passing: Sequence[str]) -> str:
         exceptions.append("tests marked llm_live")
     mode = config.getoption("--llm-mock-record") or config.getini("llm_mock_record")
     if mode == VERIFY:
-        exceptions.append("recorded calls, which are made once more and compared (mode verify)")
+        exceptions.append("recorded calls, which are repeated and compared (mode verify)")
     elif mode != "none":
         exceptions.append(f"tests with a cassette, which make and record real calls (mode {mode})")
     if exceptions:
@@ -228,8 +228,8 @@ def _write_not_mocked(terminalreporter: pytest.TerminalReporter, config: pytest.
         lines.append(f"  … {format_count(len(requests) - SHOWN_TESTS, 'more URL')}")
     total = format_count(sum(mock.not_mocked.values()), "call")
     lines.append(
-        f"{total} of SDKs reached servers on this machine that this run did not start. Name a "
-        "server in ini llm_mock_hosts to mock it (localhost:11434) or to leave it alone "
+        f"SDKs sent {total} to servers on this machine that this run did not start. Add each "
+        "server to ini llm_mock_hosts, to mock the server (localhost:11434) or to allow the calls "
         "(!localhost:11434)."
     )
     terminalreporter.write_line("\n".join(lines))
@@ -250,7 +250,7 @@ def _list_properties(terminalreporter: pytest.TerminalReporter, name: str) -> li
 
 
 def _write_not_checked(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write what tests of YAML files that passed did not check, without a model."""
+    """Write which passed tests of YAML files had skipped checks or no checks."""
     has_files = config.getoption("--llm") or config.getini("llm_mock_suites")
     if not has_files or config.get_verbosity() < 0:
         return
@@ -262,7 +262,7 @@ def _write_not_checked(terminalreporter: pytest.TerminalReporter, config: pytest
     shown = lines[:SHOWN_TESTS]
     if len(lines) > SHOWN_TESTS:
         shown.append(f"  … {format_count(len(lines) - SHOWN_TESTS, 'more test')}")
-    terminalreporter.section("Passed, but not checked in all")
+    terminalreporter.section("Passed tests that were not fully checked")
     terminalreporter.write_line("\n".join(shown))
 
 
@@ -281,7 +281,7 @@ def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Con
         terminalreporter.write_line(format_repeats(repeats))
     elif not repeats and (config.getoption("--llm-mock-repeat") or 1) > 1:
         terminalreporter.write_line(
-            "--llm-mock-repeat repeated no test: no test that ran is marked llm_mock_repeat."
+            "--llm-mock-repeat had no effect: none of the tests is marked llm_mock_repeat."
         )
 
 
@@ -303,14 +303,14 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     answered_by_default = mock.history.answered_by_default
     if not mock.history.totals and not answered_by_default:
         return
-    # Default replies may hide a mistake, so that they are listed without -v, too.
+    # Listed without -v, too, because default replies may hide a mistake.
     lowest_verbosity = 0 if answered_by_default else 1
     if config.get_verbosity() < lowest_verbosity:
         return
     terminalreporter.section("LLM calls of the run")
     budget = config.pluginmanager.get_plugin(RUN_BUDGET)
     costs = None if budget is None else budget.models
-    # Embeddings are no calls.
+    # Embeddings do not count as calls, but may have default replies.
     if mock.history.totals:
         terminalreporter.write_line(_format_totals(mock.history.totals, costs))
     if answered_by_default:
@@ -390,7 +390,7 @@ def _format_default_replies(
     level = format_ini("llm_mock_strict", "error", is_quoted)
     mode = format_ini("llm_mock", "strict", is_quoted)
     lines.append(
-        f"With ini {level} such calls fail their test; with off they are not listed. Ini {mode} "
-        "sets all recommended settings."
+        f"To fail the tests with these calls, set ini {level}. To hide this list, use off instead. "
+        f"Ini {mode} sets all recommended settings."
     )
     return "\n".join(lines)

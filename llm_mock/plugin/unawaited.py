@@ -52,16 +52,16 @@ def explain_unawaited(
     lines += _list_held(None, [(frame, frame.f_lineno) for frame in handled], item)
     if get_exception_text(error).startswith(NOT_SUPPORTED) and "pytest_asyncio" in sys.modules:
         lines.append(
-            "pytest-asyncio is installed and leaves this test alone: mark it with "
+            "pytest-asyncio is installed but does not run this test: mark it with "
             "@pytest.mark.asyncio, or set asyncio_mode = auto in the ini file."
         )
     return "\n".join(dict.fromkeys(lines))
 
 
 def warn_of_unawaited(mock: ExplainedMock) -> RuntimeWarning | None:
-    """Return a warning about replies that a passed test left unused, as it awaited no call of one.
+    """Return a warning about unused replies of a passed test that never awaited a coroutine.
 
-    It begins as Python's warning, so that the project's filters apply to both.
+    It begins like Python's warning, so that the project's filters apply to both.
 
     Args:
         mock: the mock of the test, in which no model was called.
@@ -93,8 +93,8 @@ def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
         return f"{problem}: write await before the call{origin}."
     function = f"{runs[1]}()" if runs[1] else "a function"
     return (
-        f"{problem}. This line runs {function}, which returned it{origin}: write await before the "
-        f"call of {method}() in that function."
+        f"{problem}. This line runs {function}, which returned the coroutine{origin}: write await "
+        f"before the call to {method}() in that function."
     )
 
 

@@ -706,7 +706,7 @@ def test_a_fixture_of_the_project_that_hides_ours_is_named(folder: Path) -> None
         "the rewritten test fails: AttributeError: 'NoneType' object has no attribute 'set'"
         in (lines[0])
     )
-    assert "(The fixture mock_llm_responses in conftest.py hides that of llm_mock" in lines[0]
+    assert "(The fixture mock_llm_responses in conftest.py hides the fixture of llm_mo" in lines[0]
 
 
 def test_tests_run_under_xdist_and_with_the_options_of_the_project(

@@ -435,7 +435,7 @@ def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
     result.assert_outcomes(errors=2, passed=1)
     result.stdout.fnmatch_lines(
         [
-            "These tests have one cassette, cassettes/shared.yaml, but each needs its own:",
+            "These tests share the cassette cassettes/shared.yaml, but each test needs its own:",
             "  test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on.py::test_one",
             "  test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on.py::test_two",
         ]
@@ -682,7 +682,12 @@ def test_tests_whose_names_differ_in_case_have_one_file_where_case_does_not_coun
     result = pytester.runpytest("test_it.py")
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(
-        ["These tests have one cassette, *", "  test_it.py::test_hi", "  test_it.py::test_HI"]
+        [
+            "These tests share the cassette *",
+            "  test_it.py::test_hi",
+            "  test_it.py::test_HI",
+            "Use a different name in each marker: llm_mock_cassette('NAME').",
+        ]
     )
 
 

@@ -11,8 +11,8 @@ PYTEST = Path(sys.executable).with_name("pytest")
 
 CAUGHT = (
     "The application or the test caught this error, but the test fails all the same: otherwise the "
-    "mistake would go unnoticed. Correct it as described above. To test how your code handles an "
-    "error, configure one with set_error()."
+    "mistake would go unnoticed. Fix the mistake as described above. To test how your code handles "
+    "an error, configure one with set_error()."
 )
 SWALLOWING = """
     import llm, pytest
@@ -318,7 +318,7 @@ def test_a_broken_reply_is_explained_beside_unused_ones(pytester: pytest.Pyteste
             "  1. gpt-4o  'Hello'* raised: see above",
             "Configured replies:",
             "*- LLM calls -*",
-            'Call 1 has no reply. Write set("gpt-4o", …) for one.',
+            'Call 1 has no reply. Configure one: set("gpt-4o", …).',
             "The call: *.py:6, from *.py:17",
             "  1. gpt-4o  'Hello'* raised: No reply was configured for this call",
             "Configured replies:",

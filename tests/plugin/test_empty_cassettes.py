@@ -80,7 +80,7 @@ def test_a_host_that_the_project_took_out_is_named_with_its_entry(
         result.assert_outcomes(passed=1)
         result.stdout.fnmatch_lines(
             [
-                "*LLM calls that no cassette holds*",
+                "*LLM calls that cassettes did not record*",
                 f"  test_it.py::test_it: POST {foreign_server}/chat/completions",
                 f"  Remove !{entry} from ini llm_mock_hosts.",
             ]
@@ -93,23 +93,23 @@ def test_a_server_of_the_run_is_listed_and_named_when_it_is_to_be_recorded(
 ) -> None:
     write(pytester, asking_test(f"{server.url}/v1"))
     listed = [
-        "*LLM calls that no cassette holds*",
+        "*LLM calls that cassettes did not record*",
         f"  test_it.py::test_it: POST {server.url}/v1/chat/completions",
         f"  Add {server.host} to ini llm_mock_hosts.",
     ]
     result = pytester.runpytest(*workers)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(listed)
-    result.stdout.no_fnmatch_line("*stayed empty*")
+    result.stdout.no_fnmatch_line("*Empty cassettes*")
     result = pytester.runpytest("--llm-mock-record=once", *workers)
     result.assert_outcomes(passed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         [
             *listed,
-            "*Cassettes that stayed empty*",
+            "*Empty cassettes*",
             "  test_it.py::test_it: its calls went to hosts that are not mocked",
-            f"{NOTHING}the cassettes of the tests that passed stayed empty.*",
+            f"{NOTHING}the cassettes of the passed tests are empty.*",
         ]
     )
     assert not CASSETTE.exists()
@@ -157,13 +157,13 @@ RECORDING_NOTHING = pytest.mark.parametrize(
     [
         (
             "def test_it():\n    pass\n",
-            [f"{NOTHING}no test that passed has a cassette. Mark each test that calls a model *"],
+            [f"{NOTHING}none of the passed tests has a cassette. Mark each test that calls a *"],
         ),
         (
             PURE,
             [
                 "  test_it.py::test_pure: it called no model",
-                f"{NOTHING}the cassettes of the tests that passed stayed empty. *",
+                f"{NOTHING}the cassettes of the passed tests are empty. *",
             ],
         ),
         (
@@ -175,7 +175,7 @@ def test_it(mock_llm_responses):
 """,
             [
                 "  test_it.py::test_it: its 1 call was answered by the mock (*",
-                f"{NOTHING}the cassettes of the tests that passed stayed empty. *",
+                f"{NOTHING}the cassettes of the passed tests are empty. *",
             ],
         ),
     ],
@@ -222,7 +222,7 @@ def test_a_run_that_its_command_does_not_ask_to_record_passes_without_a_recordin
     result = pytester.runpytest(*options, *workers)
     result.assert_outcomes(passed=1)
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.no_fnmatch_line("*stayed empty*")
+    result.stdout.no_fnmatch_line("*Empty cassettes*")
     result.stdout.no_fnmatch_line(f"*{NOTHING}*")
 
 
@@ -273,4 +273,4 @@ def test_a_recorded_cassette_that_the_test_no_longer_asks_is_no_empty_one(
     result = pytester.runpytest("--llm-mock-record=once", "-o", hosts)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["*1 recorded call was not made"])
-    result.stdout.no_fnmatch_line("*stayed empty*")
+    result.stdout.no_fnmatch_line("*Empty cassettes*")

@@ -44,17 +44,17 @@ TEST = """
         {statement}
 """
 BEGINNING = (
-    "An event loop is already running, as in every async test, and Python starts no second one "
-    "within it. "
+    "An event loop is already running, as in every async test, and Python cannot start another "
+    "loop inside it. "
 )
 
 
 @pytest.mark.parametrize(
     ("statement", "advice"),
     [
-        ("Agent().run_sync('Hi')", "Write await Agent.run(…) in place of Agent.run_sync(…)"),
-        ("Agent().answer_sync()", "Write await Agent.run(…) in place of Agent.run_sync(…)"),
-        ("start(asyncio.run)", "Await the coroutine in place of asyncio.run(…)"),
+        ("Agent().run_sync('Hi')", "Write await Agent.run(…) instead of Agent.run_sync(…)"),
+        ("Agent().answer_sync()", "Write await Agent.run(…) instead of Agent.run_sync(…)"),
+        ("start(asyncio.run)", "Await the coroutine instead of calling asyncio.run(…)"),
     ],
 )
 def test_a_loop_within_a_loop_is_explained(

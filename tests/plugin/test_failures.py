@@ -716,9 +716,9 @@ def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
-    assert [line for line in result.outlines if "which hides" in line] == [
-        f"mock_llm_calls is the fixture of {place}, which hides that of pytest-llm-mock: "
-        "rename it for ours."
+    assert [line for line in result.outlines if "hides the fixture" in line] == [
+        f"The fixture mock_llm_calls of {place} hides the fixture of pytest-llm-mock with this "
+        "name. To use the fixture of pytest-llm-mock, rename yours."
     ]
 
 
@@ -734,8 +734,8 @@ def test_each_fixture_that_hides_ours_is_named(name: str, pytester: pytest.Pytes
     pytester.makepyfile(f"def test_it({name}): assert False")
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    place = f"{name} is the fixture of conftest.py:3"
-    result.stdout.fnmatch_lines([f"{place}, which hides that of pytest-llm-mock: rename it *"])
+    problem = f"The fixture {name} of conftest.py:3 hides the fixture of pytest-llm-mock"
+    result.stdout.fnmatch_lines([f"{problem} with this name. *"])
 
 
 def test_an_exception_without_a_text_is_reported_as_it_is(pytester: pytest.Pytester) -> None:

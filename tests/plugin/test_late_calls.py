@@ -112,7 +112,7 @@ def test_a_left_over_call_gets_the_reply_of_its_own_test(
     pytester.makepyfile(test_it=LEFT_OVER.replace("{starting}", starting))
     result = pytester.runpytest_inprocess("-p", "no:randomly")
     result.assert_outcomes(passed=2)
-    late = "  test_it.py::test_a: 1 call of gpt-4o-mini by the thread 'asker*', which it left running while *::test_b ran"  # noqa: E501
+    late = "  test_it.py::test_a: 1 call to gpt-4o-mini by the thread 'asker*', which was still running while *::test_b ran"  # noqa: E501
     result.stdout.fnmatch_lines([SECTION, late, "*Make the test wait*"])
 
 

@@ -200,7 +200,7 @@ def test_a_marker_for_all_settings_is_answered_with_those_that_exist(
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            "Unknown marker llm_mock. Each setting has a marker of its own. Write "
+            "Unknown marker llm_mock. Each setting has its own marker. Write "
             f"@pytest.mark.{meant}  (*.py:2)"
         ]
     )
@@ -214,6 +214,6 @@ def test_a_marker_of_unclear_meaning_is_answered_with_all_markers(
     result = pytester.runpytest("-Wignore")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["Unknown marker llm_mock. No marker configures a reply: * Markers: llm_live, *"]
+        ["Unknown marker llm_mock. Markers cannot configure replies: * Markers: llm_live, *"]
     )
     result.stdout.no_fnmatch_line("*of its own*")

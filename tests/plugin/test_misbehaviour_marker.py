@@ -309,7 +309,7 @@ def test_what_cannot_be_run_several_times_is_skipped_with_the_reason(
     )
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(
-        ["SKIPPED*llm_mock_misbehaviour runs plain test functions*not *TestOld::test_it"]
+        ["SKIPPED*llm_mock_misbehaviour supports only plain test functions*not *TestOld::test_it"]
     )
 
 

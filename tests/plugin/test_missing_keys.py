@@ -67,7 +67,7 @@ def test_a_variable_that_an_error_names_is_to_be_set(
     monkeypatch.delenv(variable, raising=False)
     error = ValueError(f"Set {variable}, please")
     assert explain_missing_key(error) == (
-        f"{variable} is not set, and llm_mock leaves the environment as it is. Set it in the test: "
+        f"{variable} is not set, and llm_mock does not change the environment. Set it in the test: "
         f'monkeypatch.setenv("{variable}", "test"). For a client that is made at import, set it in '
         f'conftest.py: os.environ["{variable}"] = "test". No real key is needed.'
     )

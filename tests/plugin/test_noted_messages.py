@@ -176,7 +176,7 @@ def test_the_section_shortens_an_unanswered_call_to_its_number_and_fix(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            'Call 2 has no reply. Write set("gpt-5-mini", …) for one.',
+            'Call 2 has no reply. Configure one: set("gpt-5-mini", …).',
             "The call: app.py:9, from test_it.py:6",
             "  2. gpt-5-mini  'Hi'  → raised: No reply was configured for this call",
         ]

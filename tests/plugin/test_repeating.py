@@ -140,7 +140,7 @@ def test_the_option_goes_before_the_marker_and_names_a_run_without_marked_tests(
     result.stdout.fnmatch_lines(["*::test_enough * 8 of 10 *"])
     result = pytester.runpytest("--llm-mock-repeat=10", "-k", "test_plain")
     result.stdout.fnmatch_lines(
-        ["--llm-mock-repeat repeated no test: no test that ran is marked llm_mock_repeat."]
+        ["--llm-mock-repeat had no effect: none of the tests is marked llm_mock_repeat."]
     )
     assert pytester.runpytest("--setup-only", "-k", "TestRates").ret == 0
     result = pytester.runpytest("--llm-mock-repeat=0")
@@ -175,7 +175,7 @@ def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(
     ("arguments", "message"),
     [
         ("0", "times is 0; it must be a whole number from 1 to 10,000."),
-        ("threshold=0", "threshold is 0; it must be a share above 0, and at most 1."),
+        ("threshold=0", "threshold is 0; it must be a number above 0 and at most 1."),
         ("threshold=180", "threshold is 180; it must be a share*"),
         ("5, pass_rate=0.8", "It has no parameter pass_rate; did you mean 'threshold'?"),
     ],

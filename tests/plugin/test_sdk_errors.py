@@ -180,8 +180,8 @@ def test_expected_of_a_framework(mock_llm_responses):
         ask_framework(framework.ModelError)
 """
 RETRY = (
-    "Call {} is a retry of call {} by the SDK, which got an answer. For an error on every attempt, "
-    "use set_error(). To disable retries, create the client with max_retries=0."
+    "Call {1} failed, and the SDK's retry, call {0}, got an answer. To fail every attempt, use "
+    "set_error(). To disable retries, create the client with max_retries=0."
 )
 EXPECTED_ERROR = (
     "The error of the reply (test_it.py:{1}) is raised as {0}, as in production. If the test "
@@ -245,16 +245,16 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
         EXPECTED_ERROR.format("openai.RateLimitError", 115),
         OF_FRAMEWORK.format(134, "ModelError", "Expect it with pytest.raises(ModelError)."),
     ]
-    answered = [line for line in shown if line.startswith("Each call got an answer.")]
+    answered = [line for line in shown if line.startswith("No call failed.")]
     assert answered == [
-        "Each call got an answer. To let a call fail, use set_error(model, error) with an error "
-        "such as templates.rate_limit() of llm_mock. A text about an error is an answer."
+        "No call failed. To make a call fail, use set_error(model, error) with an error such as "
+        "templates.rate_limit() of llm_mock. A reply that describes an error does not fail a call."
     ]
-    retries = [line for line in shown if "is a retry of" in line]
+    retries = [line for line in shown if "the SDK's retry" in line]
     assert retries == [RETRY.format(3, 2), RETRY.format(2, 1)]
     # In test_assertion and test_each_attempt_is_a_call.
     attempts = [line for line in shown if line.startswith("The SDK retried")]
     assert attempts == 2 * [
-        "The SDK retried failed calls, and each attempt is a call of its own. Retries: 2, 3. "
+        "The SDK retried failed calls, and each attempt counts as a call. Retries: 2, 3. "
         "To disable retries, create the client with max_retries=0."
     ]

@@ -41,8 +41,8 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
             "  outside of tests  (1 call)",
             *(f"  test_unconfigured*.py::test_it[[]{number}[]]  (1 call)" for number in range(6)),
             (
-                "With ini llm_mock_strict = error such calls fail their test; with off they are "
-                "not listed. Ini llm_mock = strict sets all recommended settings."
+                "To fail the tests with these calls, set ini llm_mock_strict = error. To hide this "
+                "list, use off instead. Ini llm_mock = strict sets all recommended settings."
             ),
         ]
     )

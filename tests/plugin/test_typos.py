@@ -227,7 +227,7 @@ TYPOS = {
     ),
     "mock.set('*', 'x'); ask(); mock.calls_of('gpt-5')[0]": (
         "*IndexError: list index out of range: calls_of('gpt-5')[[]0] does not exist. The first is "
-        "[[]0]. Made so far: 1 call of gpt-4o."
+        "[[]0]. Made so far: 1 call to gpt-4o."
     ),
     "mock.set('*', 'x'); ask(); assert mock.assert_called_with('Hello')": (
         "*where None = <assert_called_with, which returns None: remove the assert before "
@@ -962,7 +962,7 @@ def test_a_marker_for_a_reply_is_told_that_there_is_none(
     result = pytester.runpytest("-W", "default")
     result.assert_outcomes(errors=1, warnings=1)
     advice = (
-        "No marker configures a reply: request the fixture mock_llm_responses and write "
+        "Markers cannot configure replies: request the fixture mock_llm_responses and write "
         f"mock_llm_responses.set({arguments}). Markers: llm_live, llm_mock_strict, "
         "llm_mock_misbehaviour, llm_mock_cassette, llm_mock_budget, llm_mock_repeat."
     )

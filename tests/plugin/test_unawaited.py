@@ -51,13 +51,14 @@ NEVER = "was never awaited, so its code did not run: write await before the call
             "import asyncio\n\n    async def check():\n        assert await outer() == 'Hi'\n\n"
             "    asyncio.run(check())",
             "The coroutine app() was never awaited, so its code did not run. This line runs "
-            "outer(), which returned it (test_it.py:21): write await before the call of app() in "
-            "that function.",
+            "outer(), which returned the coroutine (test_it.py:21): write await before the call to "
+            "app() in that function.",
         ),
         (
             "import asyncio\n    assert asyncio.run(outer()) == 'Hi'",
             "*app() was never awaited, so its code did not run. This line runs outer(), which "
-            "returned it (test_it.py:19): write await before the call of app() in that function.",
+            "returned the coroutine (test_it.py:19): write await before the call to app() in that "
+            "function.",
         ),
         ("assert app().text", f"The coroutine app() {NEVER} (test_it.py:18)."),
         ("answers = [app()]\n    assert not answers", f"The *app() {NEVER} (test_it.py:18)."),
@@ -151,7 +152,8 @@ def test_a_text_that_was_not_awaited_is_no_response_that_was_not_read(
     result.stdout.fnmatch_lines(
         [
             "The coroutine AsyncResponse.text() was never awaited, so its code did not run. This "
-            "line runs ask(), which returned it (*:9): write await before the call of text() *"
+            "line runs ask(), which returned the coroutine (*:9): write await before the call to "
+            "text() *"
         ]
     )
     result.stdout.no_fnmatch_line("*never read*")
@@ -233,7 +235,7 @@ def test_an_async_test_that_no_plugin_runs_is_told_how_to_be_run(pytester: pytes
             mock_llm_responses.set("gpt-4o", "Hi")
         """
     )
-    hint = "pytest-asyncio is installed and leaves this test alone: mark it with @pytest.mark.asyn*"
+    hint = "pytest-asyncio is installed but does not run this test: mark it with @pytest.mark.asy*"
     with_plugin = pytester.runpytest_subprocess("-p", "asyncio", "-Wdefault")
     with_plugin.assert_outcomes(failed=1)
     with_plugin.stdout.fnmatch_lines([hint])

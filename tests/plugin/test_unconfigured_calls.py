@@ -147,7 +147,10 @@ def test_a_setting_is_written_as_the_file_of_the_project_has_it(
     project.makepyfile(TESTS)
     output = project.runpytest().stdout.str()
     assert f"\nIni llm_mock_strict = {quote}warn{quote} answers such calls with" in output
-    assert f"\nWith ini llm_mock_strict = {quote}error{quote} such calls fail" in output
+    assert (
+        f"\nTo fail the tests with these calls, set ini llm_mock_strict = {quote}error{quote}."
+        in output
+    )
     assert f". Ini llm_mock = {quote}strict{quote} sets all recommended settings." in output
 
 
@@ -537,8 +540,8 @@ def test_a_function_that_kept_the_result_of_an_earlier_test_is_named(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     told = (
-        "ask() of app keeps its results, and returned one without running. If this is the result "
-        "of another test, call ask.cache_clear() before each test."
+        "ask() of app caches its results, and returned a cached result without running. If the "
+        "result comes from another test, call ask.cache_clear() before each test."
     )
     assert (told in result.stdout.str()) is is_told
 

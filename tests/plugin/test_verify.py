@@ -118,7 +118,7 @@ def test_an_unchanged_answer_is_verified_with_the_request_that_was_recorded(
     result = pytester.runpytest(VERIFY)
     result.assert_outcomes(passed=1)
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["*Verified LLM calls*", "1 call made once more: 1 unchanged."])
+    result.stdout.fnmatch_lines(["*Verified LLM calls*", "1 call verified: 1 unchanged."])
     [(authorization, body)] = server.requests
     assert authorization == f"Bearer {KEY}"
     assert body == {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
@@ -174,7 +174,7 @@ def test_an_answer_that_drifts_is_told_by_its_severity_and_nothing_is_written(
     assert result.ret == (pytest.ExitCode.TESTS_FAILED if is_error else pytest.ExitCode.OK)
     told = f"call 1 (gpt-4o  'Hello'): {line}"
     result.stdout.fnmatch_lines([f"  {outcome:8} test_it.py::test_it: {told}"])
-    result.stdout.fnmatch_lines([f"1 call made once more: 1 {outcome}."])
+    result.stdout.fnmatch_lines([f"1 call verified: 1 {outcome}."])
     if is_error:
         command = "pytest test_it.py::test_it --llm-mock-record rewrite"
         result.stdout.fnmatch_lines(
@@ -200,7 +200,7 @@ def test_each_turn_is_asked_as_it_was_recorded(
     result.assert_outcomes(passed=1)
     # The second request has the recorded answer to the first one.
     assert [body.get("user") for _, body in server.requests] == [None, "Hi."]
-    result.stdout.fnmatch_lines(["2 calls made once more: 2 note."])
+    result.stdout.fnmatch_lines(["2 calls verified: 2 note."])
 
 
 def make_chunk(**delta: Any) -> dict[str, Any]:
@@ -221,7 +221,7 @@ CHUNKS = [make_chunk(role="assistant", content=""), make_chunk(content="Hi.")]
 OTHER_CHUNKS = [make_chunk(role="assistant", content="Hi"), make_chunk(content="."), make_chunk()]
 LATE_CHUNKS = [{**chunk, "created": "x"} for chunk in CHUNKS]
 BERN = make_answer('{"city": "Bern"}')
-UNCHANGED = "1 call made once more: 1 unchanged."
+UNCHANGED = "1 call verified: 1 unchanged."
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_calls_of_llm_are_verified_too_in_a_conversation_and_async(
     llm_server.requests.clear()
     result = pytester.runpytest(VERIFY)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["3 calls made once more: 3 unchanged."])
+    result.stdout.fnmatch_lines(["3 calls verified: 3 unchanged."])
     assert [request["messages"] for request in llm_server.requests] == before
     assert CASSETTE.read_bytes() == recorded
     assert KEY not in result.stdout.str()
