@@ -24,7 +24,7 @@ _FENCE = "```"
 
 
 class SearchResult(NamedTuple):
-    """A section of a page that holds the words of a search."""
+    """A section of a page that contains words of a search."""
 
     page: str
     heading: str
@@ -36,13 +36,13 @@ class SearchResult(NamedTuple):
 
 
 def print_documentation(words: Sequence[str]) -> None:
-    """Print the list of pages, a page, or the sections that hold some words.
+    """Print the list of pages, a page, or the sections that contain some words.
 
     Args:
         words: none for the list, the name of a page, or words to search for.
 
     Raises:
-        LLMMockError: there is no such page, and no section holds the words.
+        LLMMockError: no page has this name, and no section contains the words.
     """
     pages = _find_pages()
     if not words:
@@ -54,7 +54,7 @@ def print_documentation(words: Sequence[str]) -> None:
 
 
 def _find_pages() -> dict[str, Path]:
-    """Return the files of the pages by name, in the order of the alphabet.
+    """Return the files of the pages by name, in alphabetical order.
 
     Raises:
         LLMMockError: the installation has no pages.
@@ -104,10 +104,10 @@ def _format_index(pages: dict[str, Path]) -> str:
 
 
 def _format_results(words: Sequence[str], pages: dict[str, Path]) -> str:
-    """Return the sections that hold all words, or else some of them, the best first.
+    """Return the sections with all words, or else those with some words, the best first.
 
     Raises:
-        LLMMockError: no section holds one of them.
+        LLMMockError: no section contains any of the words.
     """
     wanted = " ".join(words).lower().split()
     results = list(_search_pages(pages, wanted, len(wanted)))
@@ -133,7 +133,7 @@ def _format_results(words: Sequence[str], pages: dict[str, Path]) -> str:
 def _search_pages(
     pages: dict[str, Path], wanted: Sequence[str], minimum: int
 ) -> Iterator[SearchResult]:
-    """Yield the sections that hold at least a number of the words."""
+    """Yield the sections that contain at least a number of the words."""
     for name, path in pages.items():
         for heading, lines in _split_sections(_read_page(path)):
             result = _search_section(name, heading, lines, wanted)
@@ -150,7 +150,7 @@ def _search_section(
     in_heading = [word for word in wanted if word in f"{name} {heading}".lower()]
     matching = [line for line in lines if any(word in line.lower() for word in wanted)]
     line = shorten_name(matching[0].strip(), MAX_LINE) if matching else ""
-    # A word of a heading says more than any number of words in the text.
+    # A word in a heading counts more than any number of words in the text.
     score = len(held), len(in_heading), len(matching)
     return SearchResult(name, heading, line, score)
 

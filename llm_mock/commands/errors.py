@@ -27,7 +27,7 @@ def report_errors() -> Iterator[None]:
         print_message("Error", str(error))
         raise SystemExit(1) from None
     except BrokenPipeError:
-        # `click` handles a reader that has enough, such as `head`.
+        # `click` handles a reader such as `head` that closes the pipe early.
         raise
     except OSError as error:
         # Output that is still buffered cannot be written at the end either, so drop it.

@@ -22,7 +22,7 @@ UNKNOWN_KIND = (
 
 
 def find_kind(document: Document) -> Kind | None:
-    """Return the kind of a file; None if it is no file of ours."""
+    """Return the kind of a file; None for a file that is not for this package."""
     content = document.data
     if not isinstance(content, dict):
         return None
@@ -31,7 +31,7 @@ def find_kind(document: Document) -> Kind | None:
         return "suite"
     if kind == "Agent" or is_flat_agent(content):
         return "role"
-    # A plain-language test has no kind. One of these keys may be missing, which is an error of it.
+    # A plain-language test has no kind. If it misses one of these keys, loading it will say so.
     if "test" in content and ("steps" in content or "verdict" in content):
         return "spec"
     return None
@@ -41,7 +41,7 @@ def get_kind(document: Document) -> Kind:
     """Return the kind of a file.
 
     Raises:
-        InvalidFile: it is no file of ours.
+        InvalidFile: the file is not for this package.
     """
     __tracebackhide__ = True
     kind = find_kind(document)

@@ -39,7 +39,7 @@ PROMPT_LENGTH = 80
 
 
 def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -> bool:
-    """Import the calls of models, and print a line for each interaction.
+    """Import the model calls of a VCR cassette, and print a line for each interaction.
 
     Returns:
         True if no interaction was skipped.
@@ -56,7 +56,8 @@ def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -
     target = output or source.with_suffix(".llm.yaml")
     if target.exists():
         path = format_path(target)
-        raise LLMMockError(f"{path} exists already: remove it, or name another file with --output.")
+        problem = f"{path} exists already: remove it, or choose another file with --output."
+        raise LLMMockError(problem)
     found = read_interactions(source)
     mock = Mock(ModelBehaviour())
     cassette = mock.cassette = Cassette(target, "all")
@@ -76,7 +77,7 @@ def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -
         activate(previous)
     if not imported:
         path = format_path(source)
-        raise LLMMockError(f"{path} holds no call that can be imported, so nothing was written.")
+        raise LLMMockError(f"{path} contains no importable calls, so nothing was written.")
     cassette.save(passed=True)
     skipped = len(found) - imported
     summary = f"{format_path(target)}: {format_count(imported, 'call')}"
@@ -97,12 +98,12 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
     """Record one interaction, and return its model and prompt for display.
 
     Raises:
-        _SkippedError: it is not a call of a model, or not a complete one.
+        _SkippedError: it is not a call to a model, or it is not complete.
     """
     sent = interaction.sent
     provider = find_provider_of_host(sent.host, interaction.port, hosts) or identify_provider(sent)
     if provider is None:
-        raise _SkippedError("this host is not a known provider; to treat it as one, pass --host")
+        raise _SkippedError("this host is not a known provider; if it is one, pass --host HOST")
     protocol = find_protocol(sent.method, sent.path, provider)
     if protocol is None:
         return _import_endpoint(interaction, provider, mock)

@@ -19,7 +19,7 @@ def import_promptfoo(source: Path, output: Path | None) -> bool:
     """Write the suite and its role, and print a line for each key that is not supported.
 
     Returns:
-        True if everything has a counterpart.
+        True if everything was converted.
 
     Args:
         source: the promptfoo configuration.
@@ -35,12 +35,13 @@ def import_promptfoo(source: Path, output: Path | None) -> bool:
         if path.exists():
             name = format_path(path)
             raise LLMMockError(
-                f"{name} exists already: remove it, or name another file with --output."
+                f"{name} exists already: remove it, or choose another file with --output."
             )
     # Paths in the configuration are relative to its folder.
     if suite.parent.resolve() != source.parent.resolve():
         raise LLMMockError(
-            "Write the suite beside the configuration, as it may name files there: --output."
+            "The suite must be in the folder of the configuration, because it may refer to files "
+            "there. Change --output."
         )
     made = import_configuration(source)
     write_atomically(suite, yaml_files.dump(made.suite))
@@ -52,7 +53,7 @@ def import_promptfoo(source: Path, output: Path | None) -> bool:
     cases = len(load_suite(suite).cases)
     summary = f"{format_path(suite)}: {format_count(cases, 'case')}"
     if made.findings:
-        summary += f", {format_count(len(made.findings), 'line')} above without the same"
+        summary += f", {format_count(len(made.findings), 'problem')} listed above"
     click.echo(summary)
     role_argument = "" if made.role is None else f"{format_path(role)} "
     click.echo(f"Run them: llm-mock test {role_argument}-s {format_path(suite)}")

@@ -47,9 +47,9 @@ RolePath = Annotated[
 ]
 CaseFilter = Annotated[
     str | None,
-    Field(description="Run only the cases, or the plain-language tests, with this in their name."),
+    Field(description="Run only cases and plain-language tests whose names contain this text."),
 ]
-Seconds = Annotated[float, Field(gt=0, le=3600, description="Seconds after which to give up.")]
+Seconds = Annotated[float, Field(gt=0, le=3600, description="The time limit in seconds.")]
 
 
 class ServerTools:
@@ -59,9 +59,9 @@ class ServerTools:
         self,
         paths: Annotated[list[FilePath], Field(min_length=1)],
     ) -> JSONObject:
-        """Check suites, roles and plain-language tests: every problem with its line, no run.
+        """Check suites, roles and plain-language tests without running them.
 
-        Returns passed and output.
+        Returns passed and output, which lists every problem with its line.
         """
         return await _run_python(["-m", "llm_mock", "validate", "--", *paths])
 
@@ -74,8 +74,8 @@ class ServerTools:
     ) -> JSONObject:
         """Run a suite, a plain-language test or a folder without a model: no cost, no network.
 
-        The tools, servers and applications that it names are really called. Returns passed (also
-        false if nothing could be checked without a model) and output.
+        The run really calls the tools, servers and applications that the tests name. Returns passed
+        (also false if nothing could be checked without a model) and output.
         """
         return await _run_tests(path, role, timeout, "--dry-run", *_format_option("-k", only))
 
@@ -90,7 +90,7 @@ class ServerTools:
         ] = None,
         max_cost: Annotated[
             float | None,
-            Field(ge=0, description="Start no further case after so many $."),
+            Field(ge=0, description="Start no more cases after this cost in US dollars."),
         ] = None,
         timeout: Seconds = 900,
     ) -> JSONObject:

@@ -28,7 +28,7 @@ class FiniteNumber(click.FloatRange):
         number = super().convert(value, param, ctx)
         # Every comparison with `nan` is false, so the range accepts it.
         if not math.isfinite(number):
-            self.fail(f"{number} is no finite number.", param, ctx)
+            self.fail(f"{number} is not a finite number.", param, ctx)
         return number
 
 
@@ -37,7 +37,7 @@ def parse_models(
     parameter: click.Parameter,
     names: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Return the models that are compared, if each is given once."""
+    """Return the models to compare; fail if a model is given twice."""
     for name in names:
         if names.count(name) > 1:
             raise click.BadParameter(f"{shorten(name)} is given twice.")
@@ -49,7 +49,7 @@ def parse_model(
     parameter: click.Parameter,
     names: tuple[str, ...],
 ) -> str | None:
-    """Return the single model to use, if one is given."""
+    """Return the model to use; None without one. Fail if several are given."""
     # The option is repeatable because click would silently use the last one.
     if len(names) > 1:
         raise click.BadParameter(
@@ -88,7 +88,7 @@ def parse_outputs(
     parameter: click.Parameter,
     names: tuple[str, ...],
 ) -> tuple[Path, ...]:
-    """Return the files for results, if they can be written."""
+    """Return the files for results; fail if one cannot be written."""
     # Imported here: most commands have no such option.
     from llm_mock.report.suite_outputs import FORMATS
     from llm_mock.support.files import check_writable

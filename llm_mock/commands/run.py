@@ -67,17 +67,17 @@ def _read_standard_input() -> str:
         raise click.UsageError(f"Standard input cannot be read: {error}.") from None
     if not text.strip():
         raise click.UsageError(
-            "Give a prompt with -p PROMPT, by standard input, or with -i at the keyboard."
+            "Missing prompt: pass -p PROMPT, use standard input, or pass -i to type prompts."
         )
     return text
 
 
 def _read_prompts(first: str | None, interactive: bool) -> Iterator[str]:
-    """Yield the user's prompts until the input ends or says so."""
+    """Yield the user's prompts until the input ends or is one of `EXIT_WORDS`."""
     if first is not None:
         yield first
     while interactive:
-        # Without a terminal, the sign would be part of the output.
+        # Without a terminal, the "> " would be part of the output.
         is_terminal = sys.stdin.isatty()
         try:
             text = input("> " if is_terminal else "").strip()
@@ -141,15 +141,15 @@ class _Chat:
         try:
             conversation = load_logged_conversation(self._log_name, self._create_model())
         except Exception as error:
-            # Such as a file that is not a database, or one of another version of `llm`.
+            # For example, the file is not a database, or one of another version of `llm`.
             reason = f"{type(error).__name__}: {error}"
             problem = f"The last conversation of {name} cannot be continued"
             raise InvalidSession(f"{problem}: {reason}") from None
         if conversation is None:
             raise InvalidSession(
-                f"There is no logged conversation of {name} in {get_log_path()}. Run it once "
-                "without --resume, and without --no-audit. `llm logs status` tells whether llm "
-                "logs."
+                f"No conversation of {name} is logged in {get_log_path()}. Run the command once "
+                "without --resume and --no-audit. To see whether llm logs conversations, run "
+                "`llm logs status`."
             )
         return conversation
 
@@ -188,7 +188,7 @@ class _Chat:
             # The answer is there and must be shown, whatever is wrong with the database.
             self._is_logging = False
             problem = f"The answer could not be logged in {get_log_path()}: {error}."
-            print_message("Warning", f"{problem} Leave the log out with --no-audit.")
+            print_message("Warning", f"{problem} To turn off the log, pass --no-audit.")
 
 
 def _print_answer(answer: str) -> None:

@@ -31,10 +31,10 @@ KEPT_CALLS = 1_000
 # Not the paths of tests and of the control API.
 UPSTREAM_NAME = re.compile(r"(?!(?:t|_llm_mock)$)[A-Za-z0-9._-]+")
 MISSING_REPLY_ADVICE = (
-    "Write one into the script, set one by POST /_llm_mock/replies, or leave out --strict error."
+    "Add one to the script, set one with POST /_llm_mock/replies, or remove --strict error."
 )
 UNUSED_REPLY_ADVICE = (
-    "Leave out the reply, correct what it wants, or leave out its times to let it stay unused."
+    "Remove the reply, correct its conditions, or remove its times so that it may stay unused."
 )
 
 
@@ -60,10 +60,10 @@ def serve(
             call; `off` answers by default, and warns.
         record: the cassette that answers calls without a reply; new ones are sent to the provider
             and recorded.
-        keep: the number of calls to keep in memory, the last ones.
-        disabled_rules: the names of the rules of providers by which no request is refused.
+        keep: the number of the latest calls to keep in memory.
+        disabled_rules: the names of the provider rules to switch off.
         control_token: the token that lets programs on other machines control the server.
-        upstreams: each `NAME=URL` of a server that is asked and recorded.
+        upstreams: servers to record, each as `NAME=URL`.
 
     Raises:
         LLMMockError: the script, the cassette, a name or a URL is wrong, or the port is not free.
@@ -103,7 +103,7 @@ def serve(
         urls = [server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url]
         urls += [f"{server.url}/{name}" for name in named_upstreams]
         try:
-            click.echo(f"Ready: {'  '.join(urls)}  (Ctrl-C ends it)")
+            click.echo(f"Ready: {'  '.join(urls)}  (press Ctrl-C to stop)")
             server.wait()
         except KeyboardInterrupt:
             pass

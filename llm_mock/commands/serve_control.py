@@ -35,9 +35,9 @@ MAX_REPLIES = 10_000
 """The number of replies of a control request: other requests wait until all of them are set."""
 SHOWN_PROBLEMS = 50
 LOCAL_RULE = (
-    "The control API answers only programs on this machine, under a name of it, and no pages of "
-    "other sites. From elsewhere, as from outside of a container, start llm-mock serve with "
-    "--control-token TOKEN, and send the header Authorization: Bearer TOKEN."
+    "The control API accepts only requests from this machine to a local host name, and none from "
+    "web pages of other hosts. For other requests, for example from outside a container, start "
+    "llm-mock serve with --control-token TOKEN, and send the header Authorization: Bearer TOKEN."
 )
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
@@ -105,7 +105,7 @@ class ServeControl:
             is_allowed: whether the client may control the server.
         """
         try:
-            # Anybody who reaches the models may ask for it: it says no more than they do.
+            # Allowed without a token, because /health reveals no more than the models do.
             if not is_allowed and name != "/health":
                 raise WireError(403, LOCAL_RULE)
             answer = self._find_route(head, name)
@@ -297,7 +297,7 @@ def _find_unused(mock: Mock) -> list[QueuedReply]:
 
 
 def _judge(mock: ReportingMock) -> JSONObject:
-    """Return what the end of a test in Python would say of its calls."""
+    """Check the calls of a test as the plugin does at the end of a test in Python."""
     number = mock.history.number_of_calls
     unused = _find_unused(mock)
     reasons = list(mock.problems)
@@ -323,9 +323,9 @@ def _judge(mock: ReportingMock) -> JSONObject:
 
 
 def _judge_missing(test: str | None, tests: ServedTests) -> JSONObject:
-    """Return the verdict on a test that is not kept: it does not pass."""
+    """Return the verdict on an unknown test, which does not pass."""
     hint = suggest_nearest(test or "", tests.get_names()) or "."
-    message = f"No model was called, and no reply was set, in a test of the name {test!r}{hint}"
+    message = f"No test named {test!r} called a model or set a reply{hint}"
     if tests.dropped:
         dropped = format_count(tests.dropped, "test")
         message = f"{message} The server keeps {MAX_TESTS:,} tests, and dropped {dropped}."

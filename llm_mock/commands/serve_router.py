@@ -126,7 +126,7 @@ def _check_name(name: str, origin: str) -> None:
 
 
 def _is_of_this_machine(head: RequestHead, peer: str) -> bool:
-    """Return True for a request of a program on this machine, but not of a page of elsewhere."""
+    """Return True for a request of a local program, but not of a web page of another host."""
     if not _is_loopback(peer) or not is_local_host(head.host):
         return False
     # A page in a browser on this machine may send a request, even if it cannot see the answer.
@@ -137,7 +137,7 @@ def _is_of_this_machine(head: RequestHead, peer: str) -> bool:
 
 
 def _is_loopback(peer: str) -> bool:
-    """Return True for an address of this machine, also for one of IPv4 in the form of IPv6."""
+    """Return True for a loopback address, also for an IPv4 address mapped to IPv6."""
     try:
         address = ip_address(peer)
     except ValueError:

@@ -53,7 +53,7 @@ class ReportingMock(Mock):
         self._prefix = "" if test is None else f"{test}: "
 
     def move_script_below(self) -> None:
-        """Have replies that are configured from now on go before those of the script."""
+        """Let replies that are configured from now on take precedence over the script."""
         # Only once: those that a test configures stay together, in their order.
         if self.parent is not None:
             return
@@ -106,9 +106,9 @@ class ServedTests:
         self._keep = keep
         self._cassette = cassette
         self._tests: dict[str, ReportingMock] = {}
-        """The mocks of named tests; the one that was used last is the last one."""
+        """The mocks of named tests, the most recently used one last."""
         self._generations: dict[str | None, int] = {}
-        """How often a test that is kept was begun anew."""
+        """How often each kept test was reset."""
         self._next_generation = 0
         """The generation of tests that are not kept; higher than that of all that were dropped."""
         self.dropped = 0
@@ -131,7 +131,7 @@ class ServedTests:
             self._set_generation(test, mock, self._next_generation)
             if len(self._tests) >= MAX_TESTS:
                 self._drop_oldest()
-        # Added again, which makes it the one that was used last.
+        # Added again at the end, because the first test is the next one to drop.
         self._tests[test] = mock
         return mock
 
@@ -142,7 +142,7 @@ class ServedTests:
         return self.get(test) if test in self._tests else None
 
     def get_names(self) -> list[str]:
-        """Return the names of the tests that are kept, the one that was used last at the end."""
+        """Return the names of the kept tests, the most recently used one last."""
         return list(self._tests)
 
     def reset(self, test: str | None) -> None:
@@ -180,7 +180,7 @@ class ServedTests:
             self._script.configure(mock.configurator)
 
     def _set_generation(self, test: str | None, mock: Mock, generation: int) -> None:
-        """Give the calls of a mock ids that no other test has, nor the same one before."""
+        """Give the calls of a mock ids that differ from other tests and from before a reset."""
         self._generations[test] = generation
         # Letters and digits, as providers accept no others in ids that a client sends back.
         digest = "" if test is None else blake2b(test.encode(), digest_size=8).hexdigest()
@@ -189,7 +189,7 @@ class ServedTests:
         mock.history.id_prefix = f"{digest}{suffix}_"
 
     def _drop_oldest(self) -> None:
-        """Forget the test that was used first, and say so."""
+        """Drop the least recently used test, and print a warning."""
         test = next(iter(self._tests))
         mock = self._tests.pop(test)
         self._next_generation = max(self._next_generation, self._generations.pop(test) + 1)
@@ -198,5 +198,5 @@ class ServedTests:
         print_message(
             "Warning",
             f"Test {test!r} was dropped with its replies and calls: the server keeps {MAX_TESTS:,} "
-            "tests, and this one was used the longest time ago.",
+            "tests, and this one was the least recently used.",
         )

@@ -25,7 +25,7 @@ SUCCESS_VERDICTS = {True: "The score is high enough", False: "All tests passed"}
 """The verdicts on suites with and without a score to reach."""
 FAILURE_VERDICTS = {True: "The score is too low", False: "Some tests failed"}
 PRICES_ADVICE = "for the prices of the providers: pip install 'pytest-llm-mock[cost]'"
-JUDGE_ADVICE = "name another, --judge MODEL, or judge: in the defaults of the suite"
+JUDGE_ADVICE = "set another judge with --judge MODEL or with judge: in the defaults of the suite"
 
 
 def show_result(
@@ -269,7 +269,7 @@ def _format_skipped_checks(results: Sequence[SuiteResult]) -> str:
 
 
 def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
-    """Show scores that say more than which cases passed, and how many judged themselves."""
+    """Show informative scores, and the number of checks judged by the model under test itself."""
     for result in results:
         if result.variant:
             prefix = f"{format_variant_name(result.variant)}: "

@@ -104,6 +104,6 @@ class Terminal:
 
 
 def _get_columns() -> int:
-    """Return COLUMNS of the environment; 0 if it is no number."""
+    """Return COLUMNS of the environment; 0 if it is not a number."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() else 0

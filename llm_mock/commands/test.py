@@ -209,7 +209,7 @@ class _Run:
         if all(evaluated == total for evaluated, total in checks):
             return "No check has a weight, so there is no score to reach."
         if self.options.dry_run:
-            reason = "A dry run skips what only a real model can show"
+            reason = "A dry run skips checks that need a real model"
             return f"{reason}: run without --dry-run, or add a check that needs no model."
         return "All assertions were skipped; --verbose shows the reasons."
 
@@ -250,10 +250,9 @@ class _Run:
         if self.options.selects_cases:
             tests = self._select_cases(tests)
         has_model = any(test.subject or test.suite.matrix for test in tests)
-        # Without a test, its file was wrong, which has been said.
+        # If no test was loaded, the errors of the files were printed already.
         if self.options.model and tests and not has_model:
-            problem = "--model is asked in place of the model of a ROLE"
-            raise click.UsageError(f"{problem}, and none is given.")
+            raise click.UsageError("--model replaces the model of a ROLE, but no ROLE is given.")
         prepared: list[Variants] = []
         for test in tests:
             with self._continue_after_errors():
@@ -337,7 +336,7 @@ class _Run:
 
     @contextmanager
     def _continue_after_errors(self) -> Iterator[None]:
-        """Print an error that occurs within the context, and go on after it."""
+        """Print an error that occurs within the context, and continue."""
         try:
             yield
         except LLMMockError as error:
@@ -470,7 +469,7 @@ class _Run:
 
 
 def _explain_empty_selection(options: RunOptions, cases: Sequence[TestCase]) -> str:
-    """Return the error for a selection without cases, with the tags and names there are."""
+    """Return the error for a selection without cases, with all tags and the first names."""
     conditions: list[str] = []
     if options.tag:
         selected_tags = " or ".join(map(shorten, options.tag))
@@ -489,8 +488,8 @@ def _explain_empty_selection(options: RunOptions, cases: Sequence[TestCase]) -> 
     selection = " and ".join(conditions)
     return (
         f"No case has {selection}. "
-        f"Tags there are: {tags or 'none'}. "
-        f"Cases there are: {names or 'none'}."
+        f"Available tags: {tags or 'none'}. "
+        f"Available cases: {names or 'none'}."
     )
 
 

@@ -40,7 +40,7 @@ def sort_files(
         click.UsageError: there is no test, or there are several roles.
     """
     if len(names) == 1 and suites:
-        # It can only be the role; if it is none, the message about roles says what it is.
+        # It must be the role; if it is not, loading it as a role fails with a message.
         return TestFiles(names[0], list(suites))
     files = TestFiles()
     problems: list[str] = []
@@ -74,7 +74,7 @@ def _add(files: TestFiles, name: str) -> None:
     elif files.role is None:
         files.role = name
     else:
-        raise click.UsageError(f"{files.role} and {name} are both roles: give one of them.")
+        raise click.UsageError(f"{files.role} and {name} are both roles: pass only one of them.")
 
 
 def _add_folder(files: TestFiles, folder: Path) -> None:
@@ -85,7 +85,7 @@ def _add_folder(files: TestFiles, folder: Path) -> None:
         try:
             kind = find_kind(yaml_files.load(path))
         except InvalidFile as error:
-            # It may be a test, which must not vanish.
+            # It may be a test, so it must not be ignored.
             problems.append(str(error))
             continue
         if kind == "suite":

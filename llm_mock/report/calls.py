@@ -96,7 +96,7 @@ def _as_chunk_event(chunk: Any) -> JSONObject:
 def get_junit_properties(calls: Sequence[JSONObject]) -> list[tuple[str, Any]]:
     """Return the sums over the calls of a test, by the names in `PROPERTIES`.
 
-    Nothing without calls, and no cost if a price is unknown.
+    The dict is empty without calls, and has no cost if a price is unknown.
     """
     if not calls:
         return []
@@ -241,7 +241,7 @@ def _group_conversations(calls: list[JSONObject]) -> None:
             call["earlier_messages"] = known
         if hashes:
             by_last_hash[hashes[-1]] = call
-    # A conversation of one call is none.
+    # A single call is not a conversation.
     sizes = Counter(call["conversation"] for call in calls)
     for call in calls:
         if sizes[call["conversation"]] == 1:

@@ -60,7 +60,7 @@ def find_problem(document: JSONObject, minimum: float | None) -> str | None:
         return None
     wanted = f"--llm-mock-mutate-min={minimum:g}"
     if not document["changes"]:
-        return f"{wanted}: no change was made, so nothing shows what the tests notice."
+        return f"{wanted}: no change was made, so there is no percentage to compare."
     if document["interrupted"]:
         return f"{wanted}: not all changes were made."
     # Compared without rounding: 79.96 % is less than 80 %.
@@ -90,7 +90,7 @@ def format_table(document: JSONObject) -> str:
     elif document["tests"]:
         lines.append("No change was made.")
     else:
-        lines.append("No test that passes calls a model through the mock: nothing was changed.")
+        lines.append("No passed test called a model through the mock, so nothing was changed.")
     return "\n".join(lines)
 
 
@@ -122,8 +122,8 @@ def _format_call(call: JSONObject) -> str:
     model = shorten_name(call["model_id"])
     place = call["place"]
     if not place:
-        return f"  call {number} of {model}, not noticed:"
-    return f"  call {number} of {model} at {place}, not noticed:"
+        return f"  call {number} to {model}, not noticed:"
+    return f"  call {number} to {model} at {place}, not noticed:"
 
 
 def _format_rules(rules: Sequence[JSONObject]) -> Iterator[str]:
@@ -148,4 +148,4 @@ def _format_rules(rules: Sequence[JSONObject]) -> Iterator[str]:
     if lines:
         yield f"Rules of prompts that no test pins: {len(lines)} of {len(grouped)}"
         yield from lines
-        yield "  Pin a rule with mock.assert_called_with(system=…) or prompt=…, with its words."
+        yield "  To pin a rule, check its words with mock.assert_called_with: system=… or prompt=…."

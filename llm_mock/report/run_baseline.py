@@ -72,7 +72,7 @@ def read_run_baseline(path: Path) -> RunBaseline:
     """Return the tests of an earlier report.
 
     Raises:
-        InvalidFile: the file cannot be read or is no such report; the message names the line.
+        InvalidFile: the file cannot be read or is not a report; the message names the line.
     """
     __tracebackhide__ = True
     data = parse_baseline(path, yaml_files.read(path, LARGEST_BASELINE), EXPECTED)
@@ -81,7 +81,7 @@ def read_run_baseline(path: Path) -> RunBaseline:
     except pydantic.ValidationError:
         raise InvalidFile(f"{path}:1: the file is not a report of pytest; {EXPECTED}") from None
     if report.version != VERSION:
-        problem = f"the report has version {report.version}, and this one is {VERSION}"
+        problem = f"the report has version {report.version}, but version {VERSION} is expected"
         raise InvalidFile(f"{path}:1: {problem}; {EXPECTED}")
     return RunBaseline(path, data["tests"])
 

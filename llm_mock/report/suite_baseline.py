@@ -105,7 +105,7 @@ def parse_baseline(path: Path, text: str, expected: str) -> Any:
         expected: what the file must be, for messages.
 
     Raises:
-        InvalidFile: the text is no JSON; the message names the line.
+        InvalidFile: the text is not JSON; the message names the line.
     """
     __tracebackhide__ = True
     try:

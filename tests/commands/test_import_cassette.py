@@ -174,7 +174,7 @@ def completion(text: str) -> bytes:
         ),
         ("interactions:\n- request: {}\n- 3\n", ":2: this interaction has no response"),
         ("interactions:\n- 3\n", ":2: this interaction is not in the format of VCR: "),
-        ("interactions: []", " holds no call that can be imported, so nothing was written."),
+        ("interactions: []", " contains no importable calls, so nothing was written."),
         (
             json.dumps({"interactions": [interaction(body={"base64_string": "a"})]}),
             ":1: this interaction is not in the format of VCR: its body is not valid base64",
@@ -268,7 +268,7 @@ def test_a_secret_in_an_answer_is_not_imported_and_nothing_is_replaced(tmp_path:
     before = target.read_bytes()
     exit_code, lines = run(source, "-o", target)
     assert exit_code == 1
-    assert "ours.yaml exists already: remove it, or name another file with --output." in lines[0]
+    assert "ours.yaml exists already: remove it, or choose another file with --output." in lines[0]
     assert target.read_bytes() == before
 
 

@@ -72,7 +72,7 @@ promptfooconfig.yaml:34: the assertion contains is not imported: wanted.txt: can
 promptfooconfig.yaml:36: {{greeting}} has no value here, and is empty
 promptfooconfig.yaml:39: rubricPrompt of a test has no counterpart
 promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv, .jsonl
-promptfooconfig.suite.yaml: 10 cases, 10 lines above without the same
+promptfooconfig.suite.yaml: 10 cases, 10 problems listed above
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
 """  # noqa: E501
 

@@ -111,7 +111,7 @@ def test_a_folder_leaves_out_hidden_files_plugins_cassettes_and_other_yaml(proje
     [
         ([], 2, "Missing option '-s' / '--suite': a run needs suites or plain-language tests."),
         (["role.yaml"], 2, "Missing option '-s' / '--suite': role.yaml is a role, and a run needs"),
-        (["role.yaml", "tests/../role.yaml", "tests"], 2, "are both roles: give one of them."),
+        (["role.yaml", "tests/../role.yaml", "tests"], 2, "are both roles: pass only one of them."),
         (["empty"], 1, "empty: the folder has no suite and no plain-language test"),
         (["other.yaml"], 1, "other.yaml:1: is neither a suite"),
         (["nowhere.yaml"], 1, "nowhere.yaml: cannot be read"),
@@ -119,7 +119,7 @@ def test_a_folder_leaves_out_hidden_files_plugins_cassettes_and_other_yaml(proje
         (["role.yaml", "tests/llm"], 2, "A role is for suites, and tests/llm/sums.yaml is a plain"),
         (["tests/llm", "-j", "2"], 2, "--jobs is for suites"),
         (["tests/llm", "--files-in", "tests"], 2, "--files-in is for suites"),
-        (["tests/llm", "-k", "zzz"], 1, "No case has 'zzz' in its name. Tags there are: fast"),
+        (["tests/llm", "-k", "zzz"], 1, "No case has 'zzz' in its name. Available tags: fast"),
         (["fixtures.yaml"], 1, "fixtures.yaml:1: fixtures are values of pytest: run this test"),
         (["incomplete.yaml"], 1, "verdict"),
     ],

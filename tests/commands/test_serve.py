@@ -99,7 +99,7 @@ def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
     assert served.ready == (
         f"Ready: {served.url}/openai/v1  {served.url}/anthropic  {served.url}/gemini  "
         f"{served.url}/mistral"
-        "  (Ctrl-C ends it)\n"
+        "  (press Ctrl-C to stop)\n"
     )
     assert served.url.startswith("http://127.0.0.1:")
     with (
@@ -425,7 +425,7 @@ def test_a_server_of_ones_own_is_asked_once_and_recorded(
     with provider_served(ProviderServer()) as provider:
         arguments = ("--record", "calls.yaml", "--upstream", f"{name}={provider.url}{path}")
         served = serve(*arguments)
-        assert served.ready.rstrip().endswith(f"{served.url}/{name}  (Ctrl-C ends it)")
+        assert served.ready.rstrip().endswith(f"{served.url}/{name}  (press Ctrl-C to stop)")
         recorded = ask(served)
         assert recorded[-2]["choices"][0]["message"]["content"] == TEXT
         assert len(provider.requests) == 3

@@ -688,15 +688,15 @@ def test_a_test_of_which_nothing_is_known_is_not_passed(client: Client) -> None:
     client._replace(test="test-7").ask()
     missing = client._replace(test="test_7")
     assert missing.fails_with() == (
-        "No model was called, and no reply was set, in a test of the name 'test_7'; did you mean "
-        "'test-7'?"
+        "No test named 'test_7' called a model or set a reply; did you mean 'test-7'?"
     )
     assert missing.get("calls") == {"calls": [], "total": 0}
     assert missing.get("unused") == {"unused": []}
     assert missing.post("reset") == {"reset": True}
     # Looking has made no test of that name.
     assert "no reply was set" in missing.fails_with()
-    assert client._replace(test="x").fails_with().endswith("in a test of the name 'x'.")
+    expected = "No test named 'x' called a model or set a reply."
+    assert client._replace(test="x").fails_with().endswith(expected)
 
 
 def test_the_test_that_was_used_the_longest_time_ago_is_dropped(

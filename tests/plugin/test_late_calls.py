@@ -113,7 +113,7 @@ def test_a_left_over_call_gets_the_reply_of_its_own_test(
     result = pytester.runpytest_inprocess("-p", "no:randomly")
     result.assert_outcomes(passed=2)
     late = "  test_it.py::test_a: 1 call to gpt-4o-mini by the thread 'asker*', which was still running while *::test_b ran"  # noqa: E501
-    result.stdout.fnmatch_lines([SECTION, late, "*Make the test wait*"])
+    result.stdout.fnmatch_lines([SECTION, late, "*In the test, wait*"])
 
 
 def test_a_strict_left_over_call_is_refused_and_fails_no_other_test(
@@ -126,14 +126,14 @@ def test_a_strict_left_over_call_is_refused_and_fails_no_other_test(
     pytester.makepyfile(test_it=source)
     result = pytester.runpytest_inprocess("-p", "no:randomly", "-o", "llm_mock_strict=error")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini *"])
+    result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call to gpt-4o-mini *"])
 
 
 def test_workers_of_xdist_report_left_over_calls(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=LEFT_OVER.replace("{starting}", "thread"))
     result = pytester.runpytest("-p", "no:randomly", "-n", "1")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini *"])
+    result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call to gpt-4o-mini *"])
 
 
 def test_a_left_over_thread_reaches_no_real_model_where_the_project_opted_out(
@@ -347,7 +347,7 @@ def test_a_left_over_task_gets_the_reply_of_its_own_test(pytester: pytest.Pytest
     result = pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:anyio")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
-        [SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini by the task 'asker', *"]
+        [SECTION, "  test_it.py::test_a: 1 call to gpt-4o-mini by the task 'asker', *"]
     )
 
 

@@ -289,7 +289,7 @@ def test_the_table_names_the_line_the_change_and_the_assertion(pytester: pytest.
             "llm-mock: up to 24 changes of calls and prompts, about *; Ctrl-C shows *",
             "*= Which changes do the tests notice? =*",
             "test_app.py::test_greets  noticed 4 of 7",
-            "  call 1 of gpt-4o at app.py:6, not noticed:",
+            "  call 1 to gpt-4o at app.py:6, not noticed:",
             "    - the call is not recorded",
             "      assert_llm_called_times(mock, 'gpt-4o', …)",
             "    - the prompt is empty",
@@ -301,7 +301,7 @@ def test_the_table_names_the_line_the_change_and_the_assertion(pytester: pytest.
             "      mock.assert_called_with(model='gpt-4o')",
             "Rules of prompts that no test pins: 1 of 2",
             "  - You are a poet.  (not noticed: deleted, negated)",
-            "  Pin a rule with mock.assert_called_with(system=…) or prompt=…, with its words.",
+            "  To pin a rule, check its words with mock.assert_called_with: system=… or prompt=….",
             "The tests notice 10 of 19 changes (52.6 %).",
         ],
         consecutive=False,
@@ -605,8 +605,8 @@ def test_an_application_that_asks_without_end_is_stopped(pytester: pytest.Pytest
     [
         ("57", "text", 0, "The tests notice 4 of 7 changes (57.1 %)."),
         ("58", "text", 1, "--llm-mock-mutate-min=58: the tests notice 4 of 7 changes (57.1 %)."),
-        ("1", "none", 1, "--llm-mock-mutate-min=1: no change was made, so nothing shows *"),
-        (None, "none", 0, "No test that passes calls a model through the mock: nothing was *"),
+        ("1", "none", 1, "--llm-mock-mutate-min=1: no change was made, so there is no *"),
+        (None, "none", 0, "No passed test called a model through the mock, so nothing was *"),
     ],
 )
 def test_a_minimum_fails_the_run(

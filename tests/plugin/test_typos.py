@@ -223,7 +223,7 @@ TYPOS = {
     ),
     "mock.set('*', 'x'); ask(); mock.calls[1]": (
         "*IndexError: list index out of range: calls[[]1] does not exist. The first is [[]0]. Made "
-        "so far: 1 call of gpt-4o."
+        "so far: 1 call to gpt-4o."
     ),
     "mock.set('*', 'x'); ask(); mock.calls_of('gpt-5')[0]": (
         "*IndexError: list index out of range: calls_of('gpt-5')[[]0] does not exist. The first is "

@@ -101,7 +101,7 @@ def test_only_tests_of_models_are_compared(key: str) -> None:
     [
         ("{", r"b\.json:1: invalid JSON: .*; a baseline is written by `pytest --llm-mock-report"),
         ('{"suites": []}', r"b\.json:1: the file is not a report of pytest; a baseline is"),
-        ('{"version": 2, "tests": []}', r"b\.json:1: the report has version 2, and this one is 1"),
+        ('{"version": 2, "tests": []}', r"b\.json:1: the report has version 2, but version 1 is"),
         (None, r"b\.json: cannot be read"),
     ],
 )

@@ -85,7 +85,7 @@ def test_standard_input_that_is_no_text_is_wrong_usage(project: Project) -> None
 def test_no_prompt_at_all_is_wrong_usage(text: str, project: Project) -> None:
     result = run(project, "--dry-run", input=text)
     assert result.exit_code == 2
-    assert "Give a prompt with -p PROMPT, by standard input, or with -i" in result.stderr
+    assert "Missing prompt: pass -p PROMPT, use standard input, or pass -i" in result.stderr
 
 
 def test_a_run_that_fails_says_why(project: Project, mock_llm_responses: LLMMock) -> None:
@@ -178,13 +178,13 @@ def test_each_role_has_its_own_last_conversation(project: Project, echo: LLMMock
     project.write("role.yaml", ROLE.replace("hello-world", "other"))
     result = run(project, "-p", "more", "--resume")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: There is no logged conversation of other in ")
+    assert result.stderr.startswith("Error: No conversation of other is logged in ")
 
 
 def test_nothing_to_resume_is_an_error(project: Project) -> None:
     result = run(project, "-p", "Hi", "--resume", "--dry-run")
     assert result.exit_code == 1
-    assert "There is no logged conversation of hello-world in" in result.stderr
+    assert "No conversation of hello-world is logged in" in result.stderr
 
 
 def test_a_log_that_is_no_database_cannot_be_resumed(project: Project) -> None:

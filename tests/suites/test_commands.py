@@ -204,7 +204,7 @@ def test_where_no_case_is_chosen_the_message_names_those_there_are(
 ) -> None:
     result = project.dry(*arguments)
     assert (result.exit_code, result.stdout) == (1, "")
-    there = "Tags there are: fast, numbers. Cases there are: says-hello, no-errors, has-number."
+    there = "Available tags: fast, numbers. Available cases: says-hello, no-errors, has-number."
     assert result.stderr == f"Error: No case has {wanted}. {there}\n"
 
 

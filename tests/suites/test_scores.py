@@ -269,7 +269,7 @@ def test_a_model_that_judges_itself_is_named(
         "judged itself)"
     ) in result.output
     assert (
-        "2 checks judged by the model under test itself: name another, --judge MODEL, or judge:"
+        "2 checks judged by the model under test itself: set another judge with --judge MODEL or"
         in result.output
     )
 
