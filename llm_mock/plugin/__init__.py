@@ -25,7 +25,7 @@ class CassetteUse(TypedDict):
 
 
 class CallVerification(TypedDict):
-    """The differences of a recorded call from the same call now; JSON, as above."""
+    """The differences between a recorded call and the same call now; JSON, as above."""
 
     call: str
     differences: list[tuple[str, str]]
@@ -56,7 +56,7 @@ MISSPELT_MODELS = pytest.StashKey[dict[str, MisspeltModel]]()
 MUTATIONS: pytest.StashKey[JSONObject] = pytest.StashKey()
 """In the configuration: the document of `--llm-mock-mutate`, for the report."""
 VERIFY = "verify"
-"""The value of `--llm-mock-record` that makes recorded calls once more, and compares them."""
+"""The value of `--llm-mock-record` that repeats recorded calls and compares the answers."""
 VERIFIED = pytest.StashKey[dict[str, "list[CallVerification]"]]()
 """In the configuration: the verdict on each call that was verified, by test."""
 PASS_RATE = "pass_rate"

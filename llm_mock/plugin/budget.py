@@ -1,4 +1,4 @@
-"""Budgets of tests and of the whole run; imported only if there is one."""
+"""Budgets of tests and of the whole run; imported only if a budget is set."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class CallCollector:
     def __init__(self, run_mock: LLMMock | None, detailed: bool, junit: bool) -> None:
         self._run_mock, self._detailed, self._junit = run_mock, detailed, junit
         self._seen = 0
-        """The number of calls of the mock of the run that were taken."""
+        """How many calls of the mock of the run were taken already."""
         self._started = False
         self._test_mock: LLMMock | None = None
         self._run_calls: list[LoggedCall] = []
@@ -183,7 +183,7 @@ def _to_json_value(value: object) -> Any:
 
 def _describe_runs(item: pytest.Item) -> tuple[list[JSONObject], list[JSONObject]]:
     """Return the runs of agents in a test, and its checks, in the form of the report."""
-    # Looked up, so that a run without agents and checks imports nothing.
+    # Looked up in `sys.modules`, so that runs without agents and checks import nothing.
     check_log = sys.modules.get("llm_mock.agents.check_log")
     checks = check_log.take_checks() if check_log else []
     runs = item.stash.get(AGENT_RUNS, None)

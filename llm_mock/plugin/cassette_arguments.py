@@ -1,4 +1,4 @@
-"""Validation of the name and the record mode that a marker gives the cassette of a test."""
+"""Validation of the arguments of the marker `llm_mock_cassette`: name and record mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_name(name: object) -> None:
-    """Raise an LLMMockError for a name of a cassette that is not a path below its folder."""
+    """Raise an LLMMockError if the name of a cassette is not a path below its folder."""
     if not _is_valid_name(name):
         raise LLMMockError(
             f"{shorten(name)} is not a relative path below the folder `cassettes` beside the test."

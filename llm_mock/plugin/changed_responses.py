@@ -52,7 +52,7 @@ _ARGUMENTS = _split(
 
 
 class ChangedAnswer(NamedTuple):
-    """An answer that a response is to give in place of its own."""
+    """The answer that replaces the one of a response."""
 
     kind: str
     """The kind of the change."""
@@ -65,15 +65,15 @@ def change_response(response: Double, answer: ChangedAnswer) -> Double:
     """Return a copy of a response, or of a stream, with another answer.
 
     Returns:
-        The copy; the response itself if there is no part of it that can be changed.
+        The copy; the response itself if no part of it can be changed.
     """
     try:
         if _is_stream(response):
             return _change_stream(response, answer.text)
         return _change_whole(response, answer)
     except Exception:
-        # A test may make its responses of anything. One that cannot be copied stays as it is, and
-        # the test then does not notice the change.
+        # The response of a test can be any object. If it cannot be copied, it stays unchanged, and
+        # the test does not notice the change.
         return response
 
 
@@ -102,7 +102,7 @@ def _change_whole(response: Double, answer: ChangedAnswer) -> Double:
 
 
 def _change_texts(response: Double, text: str) -> Double:
-    """Return a response, or a part of a stream, with another text in place of its own."""
+    """Return a response, or a part of a stream, with another text."""
 
     def change(value: Double) -> object:
         # The parts without a text, such as a reasoning, may have an empty one.
@@ -115,7 +115,7 @@ def _change_texts(response: Double, text: str) -> Double:
 
 def _change_arguments(response: Double, arguments: Sequence[JSON]) -> Double:
     for path in _ARGUMENTS:
-        # The SDK of Google shows the same calls at two places.
+        # Google's SDK has the same calls in two places.
         remaining = iter(arguments)
 
         def change(value: Double, remaining: Iterator[JSON] = remaining) -> object:
@@ -272,7 +272,7 @@ def _set(owner: Double, **values: object) -> Double:
         if name.startswith("__"):
             setattr(changed, name, value)
         else:
-            # Past `__setattr__`, which may forbid changes or make a mock the parent of a value.
+            # Bypasses `__setattr__`, which may forbid changes or make a mock the parent of a value.
             changed.__dict__[name] = value
     return changed
 
@@ -294,7 +294,7 @@ def _is_stream(response: Double) -> bool:
 
 
 class _ChunkChanger:
-    """Puts a text into the first part of a stream that has one, and nothing into the others."""
+    """Replaces the first text of a stream by another text, and empties the others."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -348,7 +348,7 @@ def _change_fake_stream(stream: Double, changer: _ChunkChanger) -> Double:
         return changer.change(await fake.__anext__(self))
 
     methods: dict[str, object] = {}
-    # The iterator of an iterator is itself, so that one of the two is to be changed.
+    # The iterator of an iterator is itself, so only one of the two must be changed.
     if hasattr(fake, "__next__"):
         methods["__next__"] = lambda self: changer.change(fake.__next__(self))
     elif hasattr(fake, "__iter__"):

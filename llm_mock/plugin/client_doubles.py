@@ -21,18 +21,18 @@ _LIBRARIES = {
 }
 """The SDKs, by the beginning of the names of their modules."""
 METHOD_LIBRARIES = {path: sdk for path, sdk in METHODS.items() if path != EMBEDDINGS}
-"""The methods whose answer is one of a model, and their SDK."""
+"""The methods that call a model, each with its SDK."""
 _NAMES = {path.rpartition(".")[2] for path in METHOD_LIBRARIES}
 _NAMES.update(("completion", "acompletion"))
 _CLASS_NAMES = {name for names in CLIENTS.values() for name in names}
 _REQUESTS = ("messages", "input", "contents")
-"""The arguments for a request, one of which each method has beside `model`."""
+"""The arguments with the request; each method has one of them, and `model`."""
 _REPLACED = (type, FunctionType, MethodType)
 _MODELS = {"openai": "gpt-4o", "anthropic": "claude-sonnet-4-5"}
 
 
 def find_mock_library(double: Double, kwargs: Keywords) -> str | None:
-    """Return the SDK of which a mock is a method that calls a model; None for other mocks.
+    """Return the SDK of a mocked method that calls a model; None for other mocks.
 
     Args:
         double: the mock that is called.
@@ -42,7 +42,7 @@ def find_mock_library(double: Double, kwargs: Keywords) -> str | None:
     path = ".".join(names)
     for method, library in METHOD_LIBRARIES.items():
         if f".{path}".endswith(f".{method}"):
-            # Of a mock of the whole SDK, whose exceptions are mocks, too.
+            # In a mock of the whole SDK the exceptions are mocks, too, so none can be raised.
             is_module = not _CLASS_NAMES.isdisjoint(names)
             return UNKNOWN if is_module else library
     # A mock in a `SimpleNamespace` has no name.
@@ -57,7 +57,7 @@ def _list_names(double: Double) -> list[str]:
     """Return the names of the attributes that lead to a mock, beginning with its first owner's."""
     names: list[str] = []
     current = double
-    # Private, and the only record of whose attribute a mock is.
+    # Private, but the only place that tells to which mock another one belongs.
     while current is not None:
         name = current._mock_new_name
         if name:
@@ -68,7 +68,7 @@ def _list_names(double: Double) -> list[str]:
 
 def find_library(original: object) -> str | None:
     """Return the SDK of a class or function that a test replaces; None for other objects."""
-    # Not `isinstance`, because reading an attribute of a proxy of some framework raises an error.
+    # Not `isinstance`, because the proxies of some frameworks raise errors when they are read.
     if not issubclass(type(original), _REPLACED):
         return None
     module = str(getattr(original, "__module__", ""))
@@ -97,7 +97,7 @@ def list_methods(client: Double) -> list[tuple[object, str, object, str]]:
         *owners, name = path.split(".")
         owner = client
         for attribute in owners:
-            # A mock has each attribute, and its methods have names.
+            # A mock has every attribute, and its methods are found by their names.
             if isinstance(owner, mock.NonCallableMock):
                 break
             owner = getattr(owner, attribute, None)

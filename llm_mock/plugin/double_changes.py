@@ -1,6 +1,6 @@
-"""A pytest plugin that changes the calls of hand-made models, to see which changes a test notices.
+"""A pytest plugin that changes the calls to hand-made doubles, to see what a test notices.
 
-The doubles are those of models of `llm`, and those of SDK clients.
+A double stands for a model of `llm` or for an SDK client.
 
 `llm-mock migrate` loads it into a run of the old tests, together with `migration_run`.
 
@@ -63,7 +63,7 @@ DROPPED = "dropped-call"
 MODEL_KINDS = {*EMPTY_ARGUMENTS, *REPLY_KINDS, DROPPED}
 """The kinds of changes that a double of a model allows.
 
-Another model is none of them: a call of a double does not know for which name it was made.
+Another model is not among them, because a double does not know for which name it was called.
 """
 CLIENT_KINDS = {*REPLY_KINDS, "no-tool-call", "arguments", DROPPED}
 """The kinds of changes that a double of a client allows."""
@@ -77,12 +77,12 @@ class DoubleChanger:
 
     def __init__(self) -> None:
         self._prompt_methods: dict[int, object] = {}
-        """By identity, all that have been seen."""
+        """All methods that were seen, by identity."""
         self._client_methods: dict[int, tuple[object, str]] = {}
         """The replaced methods of clients by identity, each with its SDK."""
         self._client_classes: dict[int, object] = {}
         self.counts_clients = True
-        """Whether the calls of clients have numbers, and are changed."""
+        """Whether calls to clients are counted and changed."""
         self.start()
 
     def start(self, change: Change | None = None, answer: JSONObject | None = None) -> None:
@@ -105,7 +105,7 @@ class DoubleChanger:
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Watch the doubles of all tests until `monkeypatch` is undone."""
         watch_replacements(monkeypatch, self._note_replacement)
-        # Not in `__all__`, but the class that makes mocks callable, in all versions of Python.
+        # Not in `__all__`, but all versions of Python have this class, which makes mocks callable.
         mixin: Double = mock.CallableMixin
         call_unchanged = mixin.__call__
 
@@ -123,7 +123,7 @@ class DoubleChanger:
         monkeypatch.setattr(mixin, "__call__", call)
 
     def _note_replacement(self, owner: Double, name: str, original: object) -> None:
-        """Watch what a test puts in the place of a function, a method or a class."""
+        """Watch the replacement of a function, a method or a class."""
         install_proxy(owner, name, self._watch_target)
         library = find_library(original)
         if library is None:
@@ -173,17 +173,17 @@ class DoubleChanger:
         kwargs: Keywords,
     ) -> object:
         def execute(recorded_args: Arguments, recorded_kwargs: Keywords) -> object:
-            # A changed request is recorded only: as with `--llm-mock-mutate`, the reply is that to
-            # the unchanged one.
+            # The change is only recorded: as with `--llm-mock-mutate`, the reply is the one to the
+            # unchanged request.
             self._record(double, recorded_args, recorded_kwargs)
             return double._execute_mock_call(*args, **kwargs)
 
         return self._prompt(execute, args, kwargs)
 
     def _record(self, double: Double, args: Arguments, kwargs: Keywords) -> None:
-        """Let a mock record a call, the first of its two halves, unless the change drops it."""
+        """Let a mock record a call unless the change drops the call."""
         if self._kind != DROPPED:
-            # Private, as the other half is: `_execute_mock_call`.
+            # Private: a mock first records a call, and then executes it in `_execute_mock_call`.
             double._increment_mock_call(*args, **kwargs)
 
     def _count(self, arguments: str) -> None:
@@ -204,7 +204,7 @@ class DoubleChanger:
         args: Arguments,
         kwargs: Keywords,
     ) -> object:
-        """Make a call of a double, with the change if it is that of this call."""
+        """Call a double; change the call if the change is for this call."""
         arguments = repr((args, kwargs))
         self._count(arguments)
         self.called_model = True
@@ -239,7 +239,7 @@ class DoubleChanger:
         return make_client
 
     def _watch_client(self, client: Double) -> None:
-        """Watch the methods of a client that are no attributes of mocks."""
+        """Watch the methods of a client that are not attributes of mocks."""
         for owner, name, method, library in list_methods(client):
             if id(method) in self._client_methods:
                 continue
@@ -263,13 +263,13 @@ class DoubleChanger:
         return ask
 
     def _counts_call(self) -> bool:
-        """Return whether a call of a client, made now, has a number of its own."""
+        """Return whether a call to a client counts if it is made now."""
         # A mock may call another one to make its answer.
         is_busy = threading.get_ident() in self._busy_threads
         return self.counts_clients and not is_busy
 
     def _find_client_library(self, double: Double, kwargs: Keywords) -> str | None:
-        """Return the SDK of a mock's method of a client; None for other mocks."""
+        """Return the SDK of a mocked client method; None for other mocks."""
         if not self._counts_call():
             return None
         known = self._client_methods.get(id(double))
@@ -294,7 +294,7 @@ class DoubleChanger:
         arguments: str,
         library: str,
     ) -> object:
-        """Make a call of a client's double, with the change if it is that of this call."""
+        """Call a client's double; change the call if the change is for this call."""
         self._count(arguments)
         self.called_client = True
         kind = self._kind
@@ -351,7 +351,7 @@ def _watch_method(
     method: object,
     wrap: Callable[[Double], object],
 ) -> object | None:
-    """Let the calls of a double's method be changed; those of a mock are anyway.
+    """Watch the calls to a double's method; calls to mocks are always watched.
 
     Returns:
         The method that the owner has from now on; None if its method cannot be replaced.
@@ -444,10 +444,10 @@ async def _change_later(
 
 
 def _change_valid(data: JSON, schema: JSONObject | None) -> JSON:
-    """Return data of which the part that has the schema is changed; all of it without a schema."""
+    """Return data with a changed part: the part with the schema, or all without a schema."""
     if not schema or next(schemas.find_violations(schema, data), None) is None:
         return change_json(data, schema)
-    # Code of some applications reads the payload of a provider, which has the data within.
+    # Some applications read the payload of the provider, which contains the data.
     if isinstance(data, dict):
         return {name: _change_valid(value, schema) for name, value in data.items()}
     if isinstance(data, list):
@@ -463,7 +463,7 @@ class _ChangedTest(NamedTuple):
         key: its path and name.
         changes: the changes to make.
         new_run: the calls of the rewritten test; None if they are unknown.
-        changes_clients: whether the calls of clients have numbers, and are changed.
+        changes_clients: whether calls to clients are counted and changed.
     """
 
     item: pytest.Item
@@ -501,7 +501,7 @@ class DoubleChanges(SilentRuns):
         self._changer.start()
 
     def end_test(self, item: pytest.Item, teardown: pytest.TestReport) -> None:
-        """Note a test that passed and called a double, if there are changes to make of it."""
+        """Note a passed test that called a double, if changes are planned for it."""
         if not self._changer.calls or not has_passed(self.reports):
             return
         test = self._plan_changes(item)
@@ -511,8 +511,8 @@ class DoubleChanges(SilentRuns):
     def _plan_changes(self, item: pytest.Item) -> _ChangedTest:
         """Return the changes of the test that ran last.
 
-        Clients are changed only if both tests have the same number of calls: otherwise the number
-        of a call says nothing of the call in the other test.
+        Clients are changed only if both tests make the same number of calls: otherwise calls with
+        the same number may be different calls.
         """
         key = str(item.path), get_function_name(item)
         new_run = self._new_runs.get((key[0], get_id_in_file(item.nodeid)))
@@ -548,7 +548,7 @@ class DoubleChanges(SilentRuns):
         following = [test.item for test in self._tests[1:]]
         for test, next_item in zip_longest(self._tests, following):
             self._run_changed(test)
-            # Wider fixtures live on if the next test uses them.
+            # Fixtures of wider scopes stay alive if the next test uses them.
             tear_down(session, next_item)
 
     def _run_changed(self, test: _ChangedTest) -> None:

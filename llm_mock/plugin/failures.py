@@ -194,7 +194,7 @@ def linked_errors(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Return whether the package raised an error, also by `pytest.fail` or on behalf of a model."""
+    """Return whether this package raised an error, also by `pytest.fail` or for a mocked model."""
     if isinstance(error, LLMMockError):
         return True
     files = [frame.tb_frame.f_code.co_filename for frame in list_frames(error)]

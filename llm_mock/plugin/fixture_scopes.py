@@ -10,7 +10,7 @@ _MISMATCH = re.compile(
 
 
 def explain_scope(error: BaseException) -> str:
-    """Return what to write in place of a fixture that outlasts the mock; empty for other errors."""
+    """Suggest how to replace a fixture that outlasts the mock; empty for other errors."""
     match = _MISMATCH.match(str(error))
     if match is None:
         return ""

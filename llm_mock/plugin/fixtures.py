@@ -100,9 +100,9 @@ def llm_score(request: pytest.FixtureRequest) -> Callable[..., Score]:
 
 
 def _check_judge(request: pytest.FixtureRequest) -> None:
-    """Raise an error if the test is live, and `llm` does not know the judge of the project."""
+    """Raise an error if the test is live and `llm` does not know the judge of the project."""
     __tracebackhide__ = True
-    # A mock answers by every name.
+    # The mock answers for any name.
     if not request.node.get_closest_marker("llm_live"):
         return
     from llm_mock.core.judge_choice import get_judge_choice
@@ -112,7 +112,7 @@ def _check_judge(request: pytest.FixtureRequest) -> None:
     if name is None:
         return
     for unknown in find_unknown_models([AskedModel("judge", name, None)]):
-        # Raised before the test runs, so that nothing is paid for.
+        # Raised before the test runs, so that no call costs money.
         raise JudgeError(f"{unknown} The name comes from ini llm_mock_judge or --llm-mock-judge.")
 
 

@@ -26,7 +26,7 @@ _runs: list[tuple[pytest.Config, set[str]]] = []
 
 
 def begin(config: pytest.Config) -> None:
-    """Report faults to a run of pytest until it is unconfigured."""
+    """Report faults to this run of pytest until `pytest_unconfigure`."""
     run = config, set[str]()
     _runs.append(run)
     config.add_cleanup(lambda: _runs.remove(run) if run in _runs else None)
@@ -139,7 +139,7 @@ def _throw(
     except _ENDS_THE_RUN:
         raise
     except BaseException as fault:
-        # The wrapper may raise the same error again; another one is its own fault.
+        # The wrapper may raise the same error again. Any other error is a fault of the wrapper.
         if fault is not error:
             report_fault(function, fault)
     raise error
@@ -168,7 +168,7 @@ def report_fault(function: Callable[..., object], fault: BaseException) -> None:
 
 
 def report_faults_of_worker(faults: dict[str, str]) -> None:
-    """Warn of the hooks that failed in a worker of pytest-xdist, of each once in a run."""
+    """Warn of the hooks that failed in a worker of pytest-xdist; of each hook once in a run."""
     config, reported = _runs[-1]
     for name, text in faults.items():
         if name not in reported:

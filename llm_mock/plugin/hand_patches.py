@@ -152,7 +152,7 @@ class HandPatches:
         """Return a warning about replies that a passed test left unused; None without a patch."""
         noted = self.names
         mock = current_mock_if_created()
-        # Where a model was called, the patch may not be what left the replies unused.
+        # If a model was called, the patch may not be the reason for the unused replies.
         if mock is not None and mock.calls:
             noted = {name: noted[name] for name in noted if name not in self._of_sdks}
         unused = find_unused_replies_of_test() if noted else []

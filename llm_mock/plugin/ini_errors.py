@@ -42,7 +42,7 @@ READERS: dict[str, Callable[[pytest.Config], object]] = {
 
 
 def collect_ini_errors(config: pytest.Config, has_all_keys: bool) -> pytest.UsageError:
-    """Return an error with all mistakes in the ini keys, of which there is at least one.
+    """Return an error with all mistakes in the ini keys; there must be at least one.
 
     Args:
         config: the configuration.

@@ -113,16 +113,16 @@ SIGNATURES = {
 
 
 BARE_NAMES = (PREFIX, f"{PREFIX}s", f"{PREFIX}ed")
-"""The names of markers that say nothing but the name of this plugin."""
+"""Names of markers that consist only of the name of this plugin."""
 REPLY_WORDS = frozenset(
     (
         *("add", "answer", "answers", "error", "errors", "replies", "reply", "response"),
         *("responses", "return", "returns", "script", "set", "text"),
     )
 )
-"""The words of markers, and of their parameters, that newcomers guess."""
+"""Words that newcomers guess for markers that configure replies."""
 PARAMETER_SYNONYMS = {"mode": "record", "pass_rate": "threshold"}
-"""The names that newcomers guess for a parameter, and that are not near it."""
+"""Names that newcomers guess for a parameter, too different from it for a suggestion."""
 SETTINGS = {
     "budget": ("llm_mock_budget", "cost"),
     "cassette": ("llm_mock_cassette", "name"),
@@ -223,7 +223,7 @@ def _format_reply_arguments(mark: pytest.Mark) -> str:
     for name, value in mark.kwargs.items():
         if name in REPLY_WORDS:
             values.append(value)
-    # Of fewer or more, it is not known which is the reply.
+    # With fewer or more values, it is unclear which one is the reply.
     if len(values) != 2 or not isinstance(values[0], str):
         return "model, reply"
     return ", ".join(shorten_name(repr(value)) for value in values)
@@ -264,7 +264,7 @@ def _check_arguments(mark: pytest.Mark, signature: _Signature) -> None:
 
 
 def _find_parameter(name: str, signature: _Signature) -> str | None:
-    """Return the parameter of a marker that is meant by another name; None if it is unknown."""
+    """Return the parameter of a marker for a misspelt or guessed name; None if unknown."""
     from llm_mock.support.text import find_nearest
 
     synonym = PARAMETER_SYNONYMS.get(name)
@@ -272,7 +272,7 @@ def _find_parameter(name: str, signature: _Signature) -> str | None:
 
 
 def _correct_mark(mark: pytest.Mark, signature: _Signature) -> str | None:
-    """Return an invalid marker with its own values, under the right names; None if unknown."""
+    """Return an invalid marker with its own values and correct names; None if unknown."""
     from llm_mock.plugin.marker_values import correct_names, correct_value
 
     names = signature.names

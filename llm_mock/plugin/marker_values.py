@@ -48,7 +48,7 @@ def _find_word(value: object, words: Iterable[str]) -> object:
 
 
 def _correct_times(value: object) -> object:
-    """Return the whole number that a text or a decimal number says; else the value itself."""
+    """Return the whole number in a text or a decimal number; else the value itself."""
     number = _read_number(value)
     if number.is_integer() and 1 <= number <= MOST_REPETITIONS:
         return int(number)
@@ -67,7 +67,7 @@ def _correct_threshold(value: object) -> object:
 
 
 def _read_number(value: object) -> float:
-    """Return the number that a value is or says; 0 for other values."""
+    """Return a value, or the number in a text; 0 for other values."""
     if not isinstance(value, (str, int, float)):
         return 0.0
     try:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PACKAGE = str(Path(__file__).parents[1])
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 ENTRY = "llm_mock_migration"
-"""The attribute of a report with what is known where the test runs, which may be in a worker."""
+"""The attribute of a report with the notes of the process that runs the test, maybe a worker."""
 _SERVER = re.compile(r"To have the mock answer, add (\S+) to ini llm_mock_hosts")
 """A server on this machine, in the message about a call of it."""
 
@@ -128,12 +128,12 @@ class MigrationRun:
         if key in self._names:
             return True
         fixtures = getattr(item, "fixturenames", ())
-        # A fixture of this name in another file runs a test too many, and harms nothing.
+        # If another file has a fixture of this name, one test too many runs, which does no harm.
         return any(name in fixtures for _, name in self._names)
 
     @reporting_hook(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Say that a test begins, and limit its time."""
+        """Report that a test begins, and limit its time."""
         write_result(self._results, {})
         with _limit_seconds(self._seconds):
             return (yield)
@@ -243,7 +243,7 @@ def _find_problem(report: pytest.TestReport) -> str:
 
 
 def _get_message(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return the first line of a failure that says something."""
+    """Return the first informative line of a failure."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(getattr(crash, "message", None) or report.longrepr).strip()
     if crash is None:
@@ -259,7 +259,7 @@ def _get_message(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 @contextmanager
 def _limit_seconds(seconds: float) -> Iterator[None]:
-    """Fail the test that runs for longer, where the platform has a timer for it."""
+    """Fail a test that runs for longer, if the platform has a timer."""
     try:
         is_in_use = signal.getitimer(signal.ITIMER_REAL)[0] > 0
     except AttributeError:
@@ -278,7 +278,7 @@ def _limit_seconds(seconds: float) -> Iterator[None]:
         # Only the main thread can set it.
         yield
         return
-    # Again and again, because the teardown may hang as well.
+    # The timer repeats, because the teardown may hang as well.
     signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
     try:
         yield
@@ -288,7 +288,7 @@ def _limit_seconds(seconds: float) -> Iterator[None]:
 
 
 def read_plan() -> JSONObject:
-    """Return what this process of pytest is to do; see `RUN_VARIABLE`."""
+    """Return the plan of this process of pytest; see `RUN_VARIABLE`."""
     plan: JSONObject = json.loads(Path(os.environ[RUN_VARIABLE]).read_text(encoding="utf-8"))
     return plan
 
@@ -308,7 +308,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(run, "llm_mock_migration_run")
     mutation = config.pluginmanager.get_plugin(MUTATION_PLUGIN)
     if mutation is not None:
-        # Whether a suite pins each rule of a prompt is no question of a rewritten test.
+        # Not rules of prompts: a rewritten test need not check more rules than the old test.
         mutation.changes_rules = False
         # The old tests are changed in the same way.
         mutation.has_answers = True

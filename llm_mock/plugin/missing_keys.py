@@ -1,4 +1,4 @@
-"""The environment variable to set when a test fails because a library misses a key or a place."""
+"""The environment variable to set when a test fails because a library needs a key or a region."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ BY_TYPE: dict[str, Sequence[str]] = {
     "botocore.exceptions.NoRegionError": ("AWS_DEFAULT_REGION",),
     "google.auth.exceptions.DefaultCredentialsError": ("GOOGLE_APPLICATION_CREDENTIALS",),
 }
-"""The variables for types of errors whose messages name none."""
+"""The variables for types of errors whose messages do not name a variable."""
 BY_TEXT = {
     "log in with `hf auth login`": ("HF_TOKEN",),
     # LangChain's clients of OpenAI make no sync client without a key, and find the mistake late.
     "Sync client is not available": ("OPENAI_API_KEY",),
 }
-"""The variables for parts of messages that name none, and whose errors have a type of Python's."""
+"""The variables for parts of messages that do not name a variable, if the error is a built-in."""
 VOCABULARY_HOST = "openaipublic.blob.core.windows.net"
 VOCABULARY = (
     f"tiktoken downloads its vocabulary from {VOCABULARY_HOST} when it first counts tokens. "
@@ -87,7 +87,7 @@ def explain_missing_key(error: BaseException | None) -> str:
     names: list[str] = []
     for link in _chain(error):
         names += _variables_of(link)
-    # A variable that is set is not what is missing: the library asked for another kind of key.
+    # A variable that is set is not missing: the library needs another kind of key.
     missing = [name for name in dict.fromkeys(names) if not os.environ.get(name)]
     if not missing:
         return ""

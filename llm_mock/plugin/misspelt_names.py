@@ -21,7 +21,7 @@ MISSING_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 INCOMPLETE_ERROR = re.compile(r"\w+\.__init__\(\) missing \d+ required .*'(body|request|response)'")
 """Python's message about an exception of an SDK that is made without its response."""
 MISSING_FIXTURE = re.compile(r"\.test\w*\(\) missing 1 required positional argument: '(\w+)'$")
-"""Python's message about a test method that gets no fixture."""
+"""Python's message about a test method that does not receive a fixture."""
 CALL_INDEX = re.compile(r"\.(calls\[[^\]]+\]|calls_of\([^)]*\)\[[^\]]+\])")
 """An item of the calls of a mock, in a line of code."""
 PUBLIC_PACKAGES = (
@@ -35,7 +35,7 @@ PUBLIC_PACKAGES = (
 )
 PACKAGE = "llm_mock"
 OTHER_PACKAGE_NAMES = ("pytest_llm_mock", "mock_llm", "llmmock")
-"""Names by which the package may be imported, which are too far from its own for a suggestion."""
+"""Package names that newcomers guess, too different from ours for a suggestion."""
 FIXTURES = (
     "mock_llm_responses",
     "mock_llm_calls",
@@ -58,7 +58,7 @@ FIXTURE_SYNONYMS = {
     "mock_anthropic": "mock_llm_responses",
     "mock_openai": "mock_llm_responses",
 }
-"""Names by which tests look for a fixture, which are too far from its own for a suggestion."""
+"""Fixture names that newcomers guess, too different from ours for a suggestion."""
 KEY_SYNONYMS = {
     "llm_mock_casette_mode": "llm_mock_record",
     "llm_mock_cassette_mode": "llm_mock_record",
@@ -66,7 +66,7 @@ KEY_SYNONYMS = {
     "llm_mock_mode": "llm_mock",
     "llm_mock_record_mode": "llm_mock_record",
 }
-"""Ini keys that newcomers guess, which are too far from ours for a suggestion."""
+"""Ini keys that newcomers guess, too different from ours for a suggestion."""
 NAME_SYNONYMS = {
     "Answer": "Reply",
     "Completion": "Reply",
@@ -76,11 +76,11 @@ NAME_SYNONYMS = {
     "Response": "Reply",
     "ToolUse": "ToolCall",
 }
-"""Names by which tests import a class of the package, likewise."""
+"""Names that newcomers guess for classes, too different from ours for a suggestion."""
 
 
 def name_nearest(error: BaseException) -> None:
-    """Let the error for a misspelt name of ours name the nearest one."""
+    """Add the nearest name of ours to the error for a misspelt name."""
     # Imported late, as below: few tests fail with such an error.
     from llm_mock.core.reply_functions import explain_request_use
 
@@ -98,7 +98,7 @@ def name_nearest(error: BaseException) -> None:
 
 
 def _explain_use(error: BaseException) -> None:
-    """Let the error for a misspelt argument of our functions name the nearest one."""
+    """Add the nearest argument to the error for a misspelt argument of our functions."""
     from llm_mock.core.reply_functions import explain_parameters
 
     frames = list_frames(error)
@@ -116,7 +116,7 @@ def _explain_use(error: BaseException) -> None:
 
 
 def _explain_missing_call(error: BaseException, line: str) -> str | None:
-    """Return a message about an item of a list of calls that it does not have; else None."""
+    """Return a message about a missing item of a list of calls; None for other errors."""
     found = CALL_INDEX.search(line) if isinstance(error, IndexError) else None
     mock = current_mock_if_created()
     if found is None or mock is None:
@@ -148,7 +148,7 @@ def _suggest_template(error: BaseException, line: str) -> str | None:
 
 
 def _name_nearest_attribute(error: AttributeError) -> None:
-    """Let the error for a misspelt attribute of our objects and modules name the nearest one."""
+    """Add the nearest name to the error for a misspelt attribute of our objects and modules."""
     message = explain_attribute_error(error)
     if message is not None:
         error.args = (message,)
@@ -157,7 +157,7 @@ def _name_nearest_attribute(error: AttributeError) -> None:
 
 
 def _name_fixture(error: NameError) -> None:
-    """Let the error for a fixture that is no parameter of the test say so."""
+    """Add advice to the error for a fixture that is not a parameter of the test."""
     nearest = find_nearest(str(error.name), FIXTURES, CERTAIN)
     if nearest is None:
         return
@@ -169,7 +169,7 @@ def _name_fixture(error: NameError) -> None:
 
 
 def _name_nearest_import(error: ImportError) -> None:
-    """Let the error for a misspelt name or module of this package name the nearest one."""
+    """Add the nearest name to the error for a misspelt name or module of this package."""
     message = _explain_import_error(error)
     if message is not None:
         error.msg = message
@@ -179,7 +179,7 @@ def _name_nearest_import(error: ImportError) -> None:
 
 
 def explain_failed_import(report: pytest.CollectReport, error: BaseException) -> None:
-    """Let the report of a file that cannot be imported name the nearest name of this package."""
+    """Add the nearest name of this package to the report of a failed import."""
     cause = error.__cause__
     # Private names of pytest's, which has made this text from the error already. Without them the
     # report has no suggestion.
@@ -199,7 +199,7 @@ def explain_failed_import(report: pytest.CollectReport, error: BaseException) ->
 
 
 def name_nearest_fixture(report: pytest.TestReport, error: BaseException) -> None:
-    """Let the report of a test with an unknown fixture name the nearest one of the plugin."""
+    """Add the nearest fixture of the plugin to the report of a test with an unknown fixture."""
     # A private name of pytest's, as above.
     text = getattr(report.longrepr, "errorstring", None)
     if not isinstance(text, str):
@@ -208,7 +208,7 @@ def name_nearest_fixture(report: pytest.TestReport, error: BaseException) -> Non
         return
     first_line, *others = text.split("\n")
     nearest = find_nearest(str(error.argname), (*FIXTURES, *FIXTURE_SYNONYMS))
-    # Another error is that a fixture needs itself.
+    # The same exception also reports a fixture that requests itself.
     if nearest is None or not first_line.endswith("not found"):
         return
     meant = FIXTURE_SYNONYMS.get(nearest, nearest)
@@ -217,8 +217,8 @@ def name_nearest_fixture(report: pytest.TestReport, error: BaseException) -> Non
 
 
 def explain_missing_fixture(error: BaseException) -> str:
-    """Return how a method of a `unittest.TestCase` gets a fixture of ours that is its argument."""
-    # The text of another exception may be one that Python cannot make.
+    """Explain how a method of a `unittest.TestCase` gets a fixture; empty for other errors."""
+    # The `str()` of other exceptions may fail.
     found = MISSING_FIXTURE.search(str(error)) if type(error) is TypeError else None
     if found is None or found[1] not in FIXTURES:
         return ""
@@ -230,7 +230,7 @@ def explain_missing_fixture(error: BaseException) -> str:
 
 
 def find_unknown_keys(config: pytest.Config, has_all_keys: bool = True) -> dict[str, str]:
-    """Return the problems of ini keys that begin as or are near to those of this plugin.
+    """Return the problems of ini keys that resemble the keys of this plugin.
 
     pytest itself only warns, and the run would go on without the setting.
 

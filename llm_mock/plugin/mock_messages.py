@@ -24,11 +24,11 @@ CAUGHT = (
     "mistake would go unnoticed. Fix the mistake as described above. To test how your code handles "
     "an error, configure one with set_error()."
 )
-"""The end of the failure of a test to which no error came."""
+"""The end of the failure of a test that raised no error."""
 
 
 def locate_problem(mock: Mock, problem: str) -> str:
-    """Return a note about the lines of the project that led to a problem; empty if it names one."""
+    """Return a note with the lines that led to a problem; empty if the problem names a line."""
     places = mock.problem_places.get(problem, ())
     if not places or places[0] in problem:
         return ""
@@ -54,7 +54,7 @@ def is_of_project(file: str, item: pytest.Item) -> bool:
 
 
 def follow_library_chain(error: BaseException | None, item: pytest.Item) -> Iterator[BaseException]:
-    """Yield an error and those that libraries turned into it, the latest first.
+    """Yield an error and the errors that libraries turned into it, the latest first.
 
     An error that the project caught ends the chain: what the project raises instead is a failure
     of its own.

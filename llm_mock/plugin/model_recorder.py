@@ -1,4 +1,4 @@
-"""A pytest plugin that records which models the old mocks of a test are asked for.
+"""A pytest plugin that records which models a test requests from its old mocks.
 
 `llm-mock migrate --learn` loads it into a run of pytest.
 
@@ -22,7 +22,7 @@ from llm_mock.plugin.guard import begin, reporting_hook
 PROMPT_METHODS = ("prompt", "chain")
 """The methods of a model, and of a conversation, that send a prompt."""
 Double = Any
-"""A mock, or another object that a test made to stand for a part of `llm`."""
+"""A mock, or another object that a test uses instead of a part of `llm`."""
 Arguments = tuple[object, ...]
 Keywords = dict[str, object]
 CallReplacement = Callable[[Double, Arguments, Keywords], object]
@@ -42,7 +42,7 @@ class _ReturnedModels:
             self._first_counts[id(model)] = model, _count_prompts(model)
 
     def count_calls(self) -> int | None:
-        """Return the number of prompts that they were sent; None if it is unknown."""
+        """Return the number of prompts that the models received; None if it is unknown."""
         number = 0
         for model, before in self._first_counts.values():
             after = _count_prompts(model)
@@ -58,7 +58,7 @@ def list_prompt_methods(model: Double) -> list[tuple[object, str, object]]:
     The owner is the model, or the conversation of a mock.
     """
     owners = [model]
-    # Private. Reading an attribute of a mock makes one, which a test may notice.
+    # Private. Reading an attribute of a mock creates it, which a test may notice.
     if "conversation" in getattr(model, "_mock_children", ()):
         owners.append(model.conversation.return_value)
     methods = []
@@ -71,9 +71,9 @@ def list_prompt_methods(model: Double) -> list[tuple[object, str, object]]:
 
 
 def _count_prompts(model: object) -> int | None:
-    """Return the number of prompts that a mock of a model was sent, by itself or a conversation."""
+    """Return the number of prompts that a mock of a model received, also in a conversation."""
     if not isinstance(model, mock.NonCallableMock):
-        # A class of the test may count its calls or not.
+        # Not every class of a test counts its calls.
         return None
     number = 0
     for _, _, method in list_prompt_methods(model):
@@ -91,7 +91,7 @@ class _CallProxy:
         replacement: object,
         call: CallReplacement,
     ) -> None:
-        # Past `__setattr__`, which sets attributes of the replacement.
+        # Bypasses `__setattr__`, which sets attributes of the replacement.
         self.__dict__["_llm_mock_replacement"] = replacement
         self.__dict__["_llm_mock_call"] = call
 
@@ -165,7 +165,7 @@ def install_proxy(
 
 
 class LearnedModels:
-    """Records the models that each test asks its patches for.
+    """Records the models that each test requests from its patches.
 
     Args:
         path: the file to which a line of JSON is appended for each patch of a test.

@@ -48,14 +48,14 @@ OPTION = "--llm-mock-mutate"
 PLUGIN = "llm_mock_mutation"
 """The name under which pytest knows the plugin."""
 PLANNED = "llm_mock_planned_changes"
-"""The attribute of a report with the changes and seconds that a worker of xdist plans."""
+"""The attribute of a report with the number of changes and seconds that an xdist worker plans."""
 RESULTS = "llm_mock_mutation"
 """The key of `workeroutput` of xdist with the results of a worker, as JSON in ASCII."""
 TITLE = "Which changes do the tests notice?"
 SLOWEST = 10
-"""How many times as long as the unchanged test a changed one may take."""
+"""The time limit of a changed test, as a multiple of the time of the unchanged test."""
 LEAST_SECONDS = 5.0
-"""The time that a changed test may take in any case."""
+"""The shortest time limit of a changed test, in seconds."""
 NOTED: tuple[JSON, ...] = (
     CASSETTE_USE,
     MISSPELT_MODELS,
@@ -63,7 +63,7 @@ NOTED: tuple[JSON, ...] = (
     UNUSED_RECORDINGS,
     VERIFIED,
 )
-"""The keys of the stash with what the plugin noted of tests."""
+"""The stash keys of the notes about tests."""
 UNSTABLE = "it fails when it runs again without a change"
 
 
@@ -71,7 +71,7 @@ def register(config: pytest.Config, run: TestRun) -> None:
     """Register the plugin if the option is given.
 
     Raises:
-        pytest.UsageError: an option does not go with it, or the JSON file cannot be written.
+        pytest.UsageError: another option conflicts, or the JSON file cannot be written.
     """
     options = config.option
     if not config.getoption(OPTION):
@@ -93,7 +93,7 @@ def register(config: pytest.Config, run: TestRun) -> None:
 
 
 def _read_path(config: pytest.Config) -> Path | None:
-    """Return the path of the JSON file, if there is to be one."""
+    """Return the path of the JSON file; None without the option."""
     name = config.getoption("--llm-mock-mutate-json")
     if name is None or hasattr(config, "workerinput"):
         return None
@@ -115,7 +115,7 @@ class Candidate:
         self.calls = calls
         self.duration = duration
         self.reason = ""
-        """Why the test is not changed; empty if it is."""
+        """Why the test is not changed; empty if it is changed."""
         self.changes = list_changes(calls)
         self.rules = list_changes_of_rules(calls)
         self.results: list[tuple[CallChange, bool]] = []
@@ -128,7 +128,7 @@ class Candidate:
 
     @property
     def seconds(self) -> float:
-        """The time that its runs take, as long as each takes as long as the first one."""
+        """The time for all runs, if each takes as long as the first one."""
         number = len(self.changes) + len(self.rules)
         return self.duration * (1 + number) if number else 0.0
 
@@ -157,7 +157,7 @@ class Candidate:
         }
 
     def _find_stop(self) -> str:
-        """Return why no change was made of a test that was to be changed."""
+        """Return why a planned test was not changed."""
         return "" if self.results else "the run ended before"
 
     def describe_rules(self) -> list[JSONObject]:
@@ -176,8 +176,8 @@ class Candidate:
 class MutationRun(SilentRuns):
     """A pytest plugin that runs tests again with one change of their calls at a time.
 
-    The runs follow after all tests, so that their number and duration are known before, and the
-    results of the tests themselves are complete.
+    The changed runs follow all tests, so that their number and duration are known in advance, and
+    the results of the tests themselves are complete.
 
     Args:
         config: the configuration.
@@ -208,7 +208,7 @@ class MutationRun(SilentRuns):
         config.add_cleanup(guard(observation.close))
 
     def _is_ignored(self, mock: Mock) -> bool:
-        """Return whether calls of a mock belong to no test, or to one that ended."""
+        """Return whether the calls of a mock belong to no test or to an ended test."""
         return mock is self._run.created_mock or mock.ended_test is not None
 
     # The unchanged tests
@@ -236,7 +236,7 @@ class MutationRun(SilentRuns):
             setattr(teardown, PLANNED, [number, candidate.seconds])
 
     def _find_reason(self, item: pytest.Item) -> str:
-        """Return why a test is not to be changed; empty if it is."""
+        """Return why a test must not be changed; empty if it can be changed."""
         if self._observer.has_real_calls or item.get_closest_marker("llm_live"):
             return "it may call a real model"
         if item.get_closest_marker(REPEAT_MARKER):
@@ -278,7 +278,7 @@ class MutationRun(SilentRuns):
     @reporting_hook(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Run the changed tests after all others."""
-        # First of all wrappers, so that what measures the tests, such as coverage, has ended.
+        # First of all wrappers, so that tools that measure the tests, such as coverage, have ended.
         result = yield
         if self._unfinished is None and not self._config.option.collectonly:
             self._make_changes(session)
@@ -306,7 +306,7 @@ class MutationRun(SilentRuns):
             self._interrupted = f"by pytest.exit: {error}."
             raise
         except Exception:
-            # The guard reports it. What was not changed must not count as noticed.
+            # The guard reports it. Changes that were not made must not count as noticed.
             self._interrupted = "by a fault of pytest-llm-mock."
             raise
         finally:
@@ -318,7 +318,7 @@ class MutationRun(SilentRuns):
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None or not number:
             return
-        # Not `ensure_newline`, which knows nothing of the line of dots of xdist.
+        # Not `ensure_newline`, which does not know xdist's line of dots.
         if self._config.get_terminal_writer().width_of_current_line:
             reporter.write_line("")
         workers = " of all workers together" if self._unfinished is not None else ""
@@ -328,7 +328,7 @@ class MutationRun(SilentRuns):
         )
 
     def _write_progress(self, text: str) -> None:
-        """Write a line over the last one, where the terminal allows it."""
+        """Write a line over the last one, if the terminal allows it."""
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and reporter.isatty:
             reporter.rewrite(text, erase=True)
@@ -344,7 +344,7 @@ class MutationRun(SilentRuns):
             try:
                 self._change_test(candidate)
             finally:
-                # Wider fixtures live on if the next test uses them.
+                # Fixtures of wider scopes stay alive if the next test uses them.
                 tear_down(session, next_item)
             self._write_progress(f"llm-mock: {done} of {number} changes made")
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from llm_mock.cost.prices import Prices
 
 MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mutate-json")
-"""The options of `plugin.mutate`, which is imported for them alone."""
+"""The options of `plugin.mutate`, which is imported only for these options."""
 DEFAULTS: Mapping[str, str | bool] = {
     "llm_mock_production_responses": False,
 }
 """The defaults of the ini keys that `llm_mock = strict` sets; see also `read_strict`.
 
-They are registered without a default, as `None` alone tells that the project does not set a key.
+They are registered without a default, because only `None` shows that the project sets no value.
 """
 RECOMMENDED: Mapping[str, str | bool] = {
     "llm_mock_strict": "error",
@@ -303,7 +303,7 @@ def list_written_keys(config: pytest.Config) -> list[str]:
 
 
 def has_quoted_ini(config: pytest.Config) -> bool:
-    """Return whether the configuration file is TOML, which has its texts in quotes."""
+    """Return whether the configuration file is TOML, in which texts have quotes."""
     return config.inipath is not None and config.inipath.suffix == ".toml"
 
 
@@ -320,7 +320,7 @@ def read_disabled_rules(config: pytest.Config) -> frozenset[str]:
     """Return the names of the rules that are switched off.
 
     Raises:
-        pytest.UsageError: there is no rule of that name.
+        pytest.UsageError: a name is not the name of a rule.
     """
     names = config.getini("llm_mock_disabled_rules")
     if not names:
@@ -333,7 +333,7 @@ def read_disabled_rules(config: pytest.Config) -> frozenset[str]:
 
 
 def read_hosts(config: pytest.Config) -> tuple[str, ...]:
-    """Return the hosts that the mock answers for, or leaves alone, beside those of providers.
+    """Return the hosts, besides those of providers, that the mock answers for or ignores.
 
     Raises:
         pytest.UsageError: an entry is not a host.
@@ -415,7 +415,7 @@ def read_choice(
         config: the configuration.
         name: the key.
         choices: the values that it may have.
-        defaults: the defaults of the keys that are registered without one.
+        defaults: the defaults of keys that are registered without a default.
 
     Raises:
         pytest.UsageError: the value is not one of the choices.

@@ -40,7 +40,7 @@ TEST_MODELS = {
     "llama_index": ("MockLLM",),
     "pydantic_ai": ("FunctionModel", "TestModel"),
 }
-"""The models of frameworks that call no provider, by the package."""
+"""The models that frameworks offer for tests, by package."""
 
 
 MODEL_METHODS = ("iter", "override", "run", "run_stream", "run_stream_events", "run_sync")
@@ -48,7 +48,7 @@ MODEL_METHODS = ("iter", "override", "run", "run_stream", "run_stream_events", "
 
 
 def explain_test_model(item: pytest.Item) -> str:
-    """Return which model of a framework a test uses in place of a provider's; empty without one.
+    """Name the test model of a framework that a test uses; empty without one.
 
     Args:
         item: the test.
@@ -86,7 +86,7 @@ def _list_functions(item: pytest.Item) -> list[FunctionType]:
         if is_of_project(file, item):
             found.append(function)
     files = {function.__code__.co_filename for function in found}
-    # The list grows while it is read, by the functions that its functions use.
+    # The list grows during the loop, by the functions that its functions use.
     for function in found:
         for used in _list_helpers(function, files):
             if used not in found:
@@ -150,7 +150,7 @@ def _name_test_model(call: ast.Call, function: FunctionType) -> str:
 
 
 def _name_created(name: str, known: object) -> str:
-    """Return which test model a class is, by its name and the class itself, if that is known."""
+    """Return the name of the test model that a class is; empty for other classes."""
     for package, names in TEST_MODELS.items():
         if name not in names or package not in sys.modules:
             continue
@@ -188,7 +188,7 @@ def _is_of_package(value: object, package: str) -> bool:
 
 
 def find_other_mocks(error: BaseException | None, packages: Iterable[str]) -> set[str]:
-    """Return the packages of other mocks among some, and those through which an error came."""
+    """Return the given packages of other mocks, and those in the traceback of an error."""
     found = {*packages}
     for each in linked_errors(error):
         for frame in list_frames(each):

@@ -1,4 +1,4 @@
-"""Lines of tests that patch by `monkeypatch`, which keeps none itself."""
+"""Find the lines that patch with `monkeypatch`, which does not keep the lines itself."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from llm_mock.errors import ListReplyWarning, SchemaViolationWarning
 
 def get_recorded_warnings() -> list[warnings.WarningMessage]:
     """Return the list in which pytest collects the warnings of a test until it ends."""
-    # A private name of Python's, the method of this list. Without it, as under `-p no:warnings`,
-    # no warning is known.
+    # Private: `warnings.catch_warnings` sets the method of this list. Without it, for example with
+    # `-p no:warnings`, no warning is known.
     show = getattr(warnings, "_showwarnmsg_impl", None)
     recorded = getattr(show, "__self__", None)
     return recorded if isinstance(recorded, list) else []

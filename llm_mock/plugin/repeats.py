@@ -155,7 +155,7 @@ def _has_failed(run: Run) -> bool:
 
 
 def _first_uncounted(runs: Sequence[Run], failed: Sequence[Run]) -> Run | None:
-    """Return the first run that decides the outcome alone: an error, a skip or an expected failure.
+    """Return the first run that alone decides the outcome: an error, a skip or an expected failure.
 
     A skip or an expected failure decides only if no run failed.
     """

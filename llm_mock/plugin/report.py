@@ -60,8 +60,8 @@ def register(config: pytest.Config, run: TestRun) -> None:
 def _find_reports_taken_for_tests(names: Iterable[str], config: pytest.Config) -> Iterator[str]:
     """Yield the reports that pytest took for test files when it looked for its configuration.
 
-    At that time pytest does not know the options of plugins. So it takes the word after one for an
-    argument, if such a file exists.
+    At that time pytest does not know the options of plugins. So it takes the value of an option
+    for a path of tests if the file exists.
     """
     folder = config.invocation_params.dir
     if config.inipath is not None and config.rootpath in (folder, *folder.parents):
@@ -116,7 +116,7 @@ class ReportWriter:
         self._start = time.time()
         self._tests: list[JSONObject] = []
         self._started: set[str] = set()
-        """The ids of tests that started, and of which no phase was reported yet."""
+        """The ids of tests that started but have no reported phase yet."""
         self._running: dict[tuple[str, str | None], JSONObject] = {}
         """The tests that have not ended, by their ids and their workers."""
         self._interruption = "The run ended before this test did."
@@ -202,7 +202,7 @@ class ReportWriter:
                 test.update(outcome="interrupted", message=self._interruption)
 
     def _find_interrupted_test(self, worker: str | None) -> JSONObject:
-        """Return the interrupted test of a worker; without one a stand-in for other calls."""
+        """Return the interrupted test of a worker; without one, a placeholder for other calls."""
         for (_, test_worker), test in self._running.items():
             if test_worker == worker:
                 return test

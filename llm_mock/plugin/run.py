@@ -253,7 +253,7 @@ def get_run(config: pytest.Config) -> TestRun:
 
 def _end_servers() -> None:
     """End the servers of agents, if some were started."""
-    # Not imported for this: without it no server runs.
+    # Not imported: if the module is not loaded, no server runs.
     pool = sys.modules.get("llm_mock.agents.pool")
     if pool is not None:
         pool.get_server_pool().close()

@@ -116,7 +116,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         mock: Any = current_mock_if_created()
         if mock is not None:
             _check_mock(item, mock)
-        # Last: the calls of a patch never reach the mock, so all other checks are passed.
+        # Last: calls to a patched function never reach the mock, so they pass all other checks.
         if current.patches.names or "monkeypatch" in getattr(item, "funcargs", ()):
             _warn_of_patches(item, current.patches)
         passed = True
@@ -174,11 +174,11 @@ def _fail_for_unused(item: pytest.Item, mock: Mock, message: str) -> None:
 
 
 def _fail_for_problem(mock: Mock, problem: str) -> None:
-    """Fail a test that no error failed, although the mock noted a problem."""
+    """Fail a test that passed although the mock noted a problem."""
     from llm_mock.plugin.mock_messages import CAUGHT, locate_problem, make_failure
 
     notes = [problem, locate_problem(mock, problem)]
-    # Other problems were answered with a response, or concern no call.
+    # For other problems the mock sent a response, or they do not concern a call.
     if any(call.error == problem for call in mock.calls):
         notes.append(CAUGHT)
     raise make_failure("\n".join(filter(None, notes)), problem)
@@ -271,7 +271,7 @@ def _note_misspelt_model(item: pytest.Item, mock: Mock) -> None:
 
 
 def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:
-    """Warn of replies that no call used, as a coroutine was never awaited; fail a strict test."""
+    """Warn of replies that were unused because of a missing `await`; fail a strict test."""
     # Imported here: most tests have calls. Without this module, no coroutine was left.
     from llm_mock.plugin.unawaited import warn_of_unawaited
 
@@ -400,7 +400,7 @@ def _add_sections(
 
 
 def _explain_missing_settings(error: BaseException) -> dict[str, str]:
-    """Return what a library or a test lacks, by the title of the section; texts may be empty."""
+    """Explain missing settings of libraries and tests, by section title; texts may be empty."""
     if not is_mocked():
         return {}
     from llm_mock.plugin.event_loops import explain_running_loop

@@ -1,4 +1,4 @@
-"""Run tests again after all others, without a word of it in the reports."""
+"""Run tests again after all others, without reporting them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SilentRuns:
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> bool | None:
-        """Run a test again without a word of it in the reports."""
+        """Run a test again without reporting it."""
         if not self.is_rerun:
             self.has_protocol = True
             return None
@@ -55,7 +55,7 @@ class SilentRuns:
         from _pytest.runner import runtestprotocol
 
         with warnings.catch_warnings():
-            # pytest records what is shown, and would list the warnings of each run.
+            # pytest records shown warnings, and would list those of each run.
             warnings.showwarning = _ignore_warning
             try:
                 runtestprotocol(item, log=False, nextitem=nextitem)
@@ -98,7 +98,7 @@ def has_passed(reports: Mapping[str | None, pytest.TestReport]) -> bool:
 def tear_down(session: pytest.Session, next_item: pytest.Item | None) -> None:
     """End the fixtures that the next test does not use."""
     try:
-        # Private: pytest tears down no fixtures but for a test that ran.
+        # Private: pytest only tears down fixtures after a test.
         session._setupstate.teardown_exact(next_item)
     except (KeyboardInterrupt, pytest.exit.Exception):
         raise

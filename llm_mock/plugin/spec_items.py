@@ -68,7 +68,7 @@ def _is_test(path: Path, parent: pytest.Collector) -> bool:
         return True
     root = parent.config.rootpath
     if path.is_relative_to(root):
-        # Not the folders above the root, one of which may be called `llm`, too.
+        # Only folders below the root: a folder above it may be named `llm`, too.
         folders = path.relative_to(root).parts[:-1]
     else:
         folders = path.parent.parts[-1:]

@@ -205,7 +205,7 @@ class SuiteItem(YAMLItem):
             raise LLMMockError(conflict)
         path, mode, config = read_cassette_settings(make_request(self))
         config = self.variant.suite.cassette.add_to(config)
-        # Before the case runs, so that no output shows what the cassette must not have.
+        # Before the case runs, so that its output contains no secrets of the cassette, either.
         OUTPUT.hide_pattern(*config.redact)
         run = get_run(self.config)
         return SuiteCassettes(

@@ -26,7 +26,7 @@ NOT_SUPPORTED = "async def functions are not natively supported"
 RUNS_COROUTINE = re.compile(
     r"(?:\bawait |\b(?:asyncio|anyio|trio)\.run\(|\brun_until_complete\()\s*([\w.]*)"
 )
-"""A line that runs a coroutine function, and so drops what this function returns."""
+"""A line that runs a coroutine function, and drops the returned value."""
 _held: dict[int, str] = {}
 """The names of the coroutines that the frames of failed tests hold, by their ids."""
 
@@ -79,7 +79,7 @@ def warn_of_unawaited(mock: ExplainedMock) -> RuntimeWarning | None:
 
 
 def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
-    """Return a sentence about a coroutine, with the line where it was made or dropped."""
+    """Describe a coroutine that was not awaited, with the line that created or dropped it."""
     problem = f"The coroutine {name}() was never awaited, so its code did not run"
     method = name.rpartition(".")[2]
     if not is_of_project(location[0], item):

@@ -38,7 +38,7 @@ def _explain_generator(value: object, item: pytest.Item) -> str:
         is_created = _is_created(code, value.ag_frame)
     else:
         return ""
-    # The expression of a generator calls no function of the project by itself.
+    # A generator expression is not a function of the project.
     if not is_created or name.endswith("<genexpr>"):
         return ""
     if not is_of_project(code.co_filename, item):
@@ -62,5 +62,5 @@ def _is_created(code: CodeType, frame: FrameType | None) -> bool:
     if frame is None or frame.f_lineno != first:
         return False
     numbers = {number for _, _, number in code.co_lines()}
-    # If the body is on the first line, too, nobody knows.
+    # If the body is on the first line, too, the answer is unknown.
     return not numbers <= {None, first}

@@ -39,7 +39,7 @@ class YAMLFile(pytest.File):
             yield from self.tests()
         except LLMMockError as error:
             text = str(error)
-            # Most messages have the file and the line; a line of a message need not name it twice.
+            # Most messages already begin with the file and the line.
             if str(self.path) not in text:
                 text = f"{self.path}: {text}"
             raise self.CollectError(redact(text)) from None
