@@ -37,7 +37,7 @@ MOST_PARTS = 3
 """The number of parts of the longest name to import, such as `llm_mock.checks.contains`."""
 EMPTY_MAPPINGS = ("dict", "RedactedMapping")
 """The default factories that are shown as `{}`."""
-# The line in a docstring that is meant for pytest alone.
+# A line in docstrings that only pytest needs.
 _PYTEST_LINE = "PYTEST_DONT_REWRITE"
 _ANNOTATED = re.compile(r"^Annotated\[(.+?), [A-Z]\w+\(.*")
 _HEADING = re.compile(r"^(###?) (.+)$", re.MULTILINE)
@@ -289,7 +289,7 @@ def _format_parameters(arguments: ast.arguments) -> str:
         if isinstance(node, ast.arg):
             node.annotation = None
     source = ast.unparse(bare)
-    # The name of a private object, or of a public constant that is no plain value.
+    # The name of a private object, or of a public constant without a plain value.
     return re.sub(r"=(_\w+|[A-Z_]{3,}\b)", "=...", source)
 
 

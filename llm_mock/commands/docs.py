@@ -156,7 +156,7 @@ def _search_section(
 
 
 def _split_sections(text: str) -> list[tuple[str, list[str]]]:
-    """Return the headings of a page with the lines below them; code is no heading."""
+    """Return the headings of a page with the lines below them; comments in code do not count."""
     sections: list[tuple[str, list[str]]] = []
     is_code = False
     for line in text.splitlines():

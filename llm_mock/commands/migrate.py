@@ -138,7 +138,7 @@ def _rewrite_all(
     rewriter: _Rewriter,
     totals: _Totals,
 ) -> list[FileResult]:
-    """Rewrite files in memory, without those that cannot be read."""
+    """Rewrite files in memory, and skip files that cannot be read."""
     results = []
     for path in _find_files(paths, totals):
         result = _read_and_rewrite(path, rewriter, totals)
@@ -153,7 +153,7 @@ def _run_tests(
     learning: bool,
     verifying: bool,
 ) -> list[VerifiedFile]:
-    """Learn models from the old tests, and verify the new ones, as far as it is asked for."""
+    """Learn models from the old tests and verify the new ones, depending on the options."""
     old = PytestRun()
     if learning or verifying:
         old = _run_old_tests(results, learning)

@@ -268,7 +268,7 @@ class _Run:
             return (Variant(test.subject, test.suite),)
         variants: list[Variant] = []
         for model in models:
-            # One model is no choice, so it does not appear in the names of variants.
+            # A single model does not distinguish variants, so their names do not contain it.
             parts = {"model": model} if len(models) > 1 else {}
             subject = replace(test.subject, model=model)
             variants.append(Variant(subject, test.suite, parts))

@@ -12,13 +12,13 @@ from llm_mock.support.text import find_nearest
 
 
 def correct_value(parameter: str, value: object) -> object:
-    """Return the value that a parameter of a marker should have; the value itself if unknown."""
+    """Return the corrected value of a parameter of a marker; the value itself if unknown."""
     correct = CORRECTIONS.get(parameter)
     return value if correct is None else correct(value)
 
 
 def correct_names(names: Iterable[object]) -> list[object]:
-    """Return the names of misbehaviours that are meant by names, some of them in lists."""
+    """Return the corrected names of misbehaviours from names and lists of names."""
     from llm_mock.behaviour.catalogue import CATALOGUE
 
     corrected: list[object] = []

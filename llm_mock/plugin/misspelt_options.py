@@ -53,7 +53,7 @@ def _list_registered(parser: pytest.Parser) -> set[str]:
 
 
 def _suggest_option(parser: pytest.Parser, name: str) -> str:
-    """Return the end of a hint at the ini key or the option that is meant; empty without one."""
+    """Return the end of a message that suggests an ini key or an option; empty without one."""
     from llm_mock.support.text import suggest_nearest
 
     key = name.removeprefix("--").replace("-", "_")

@@ -37,8 +37,8 @@ def find_setattr(test: Callable[..., object], name: str) -> str:
 def _find_lines(file: str, name: str) -> Iterator[int]:
     """Yield each line of a file that calls `setattr` of an object for an attribute."""
     owner, _, attribute = name.rpartition(".")
-    # As a text, `"app.OpenAI"`, or as two arguments, `app, "OpenAI"`. An instance, of which the
-    # owner is the class, often has its name.
+    # Written as a text, `"app.OpenAI"`, or as two arguments, `app, "OpenAI"`. The owner is a class,
+    # but the line may patch an instance, which often has the name of its class.
     pattern = re.compile(rf"\b{re.escape(owner)}\W+{re.escape(attribute)}\b", re.IGNORECASE)
     source = "".join(linecache.getlines(file))
     try:

@@ -28,7 +28,7 @@ _USED = "llm_mock_used"
 SHOWN_FAILURES = 5
 """The maximum number of failed runs in a message."""
 _ROUNDING = 1e-9
-"""The tolerance for shares such as 0.7, which have no exact floating-point number."""
+"""The tolerance for shares such as 0.7, which floating-point numbers cannot represent exactly."""
 
 
 class Failure(TypedDict):

@@ -1,4 +1,4 @@
-"""The explanation of an exception that an SDK raised in place of a configured one."""
+"""The explanation of an exception that an SDK raised instead of a configured one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WRAPPED_SDKS = ("anthropic", "cohere", "groq", "mistralai", "ollama", "openai", 
 
 
 def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[Call]) -> str:
-    """Return which exception an SDK made of the configured one; empty for other failures.
+    """Explain which exception an SDK raised for a configured one; empty for other failures.
 
     Args:
         error: the error of the test.
@@ -58,7 +58,7 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
 
 
 def _explain_timeout(error: BaseException, place: str, calls: Sequence[Call]) -> str:
-    """Return which exception the timeout of a client became.
+    """Explain which exception the SDK raised for the timeout of a client.
 
     Args:
         error: the error of the test, which is of a library.
@@ -74,7 +74,7 @@ def _explain_timeout(error: BaseException, place: str, calls: Sequence[Call]) ->
 
 
 def _explain_template_error(error: BaseException, place: str) -> str:
-    """Return which exception to expect of a template.
+    """Explain which exception to expect for a template.
 
     Args:
         error: the error of the test, which is of a library.
@@ -102,7 +102,7 @@ def _explain_template_error(error: BaseException, place: str) -> str:
 
 
 def _expects_error(error: BaseException) -> bool:
-    """Return whether a function of the project that an error passed expects one."""
+    """Return whether a function of the project in the traceback expects an error."""
     for frame in list_frames(error):
         code = frame.tb_frame.f_code
         if "site-packages" in code.co_filename:

@@ -103,7 +103,7 @@ def tear_down(session: pytest.Session, next_item: pytest.Item | None) -> None:
     except (KeyboardInterrupt, pytest.exit.Exception):
         raise
     except BaseException:
-        # The fixture of a changed test may fail, which is no result of the unchanged test.
+        # A fixture of a changed test may fail, which must not count for the unchanged test.
         return
 
 

@@ -127,7 +127,7 @@ def _format_call(call: JSONObject) -> str:
 
 
 def _format_rules(rules: Sequence[JSONObject]) -> Iterator[str]:
-    """Yield the rules of prompts of which some change is not noticed."""
+    """Yield the rules of prompts with changes that no test notices."""
     grouped: dict[str, list[JSONObject]] = {}
     for rule in rules:
         grouped.setdefault(rule["rule"], []).append(rule)

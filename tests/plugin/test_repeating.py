@@ -176,7 +176,7 @@ def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(
     [
         ("0", "times is 0; it must be a whole number from 1 to 10,000."),
         ("threshold=0", "threshold is 0; it must be a number above 0 and at most 1."),
-        ("threshold=180", "threshold is 180; it must be a share*"),
+        ("threshold=180", "threshold is 180; it must be a number*"),
         ("5, pass_rate=0.8", "It has no parameter pass_rate; did you mean 'threshold'?"),
     ],
 )

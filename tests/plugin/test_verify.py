@@ -312,7 +312,7 @@ def test_a_run_that_verifies_nothing_fails(
     result = pytester.runpytest(VERIFY)
     result.assert_outcomes(passed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["--llm-mock-record=verify verified nothing: no test that *"])
+    result.stdout.fnmatch_lines(["--llm-mock-record=verify verified nothing: none of the passed *"])
 
 
 def test_a_call_without_a_recording_fails_and_is_not_sent(
