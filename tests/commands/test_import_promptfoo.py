@@ -645,7 +645,7 @@ def test_nothing_is_written_over(folder: Path) -> None:
     assert (code, said) == (
         1,
         (
-            "Error: promptfooconfig.suite.yaml exists already: remove it, or name another file "
+            "Error: promptfooconfig.suite.yaml exists already: remove it, or choose another file "
             "with --output.\n"
         ),
     )

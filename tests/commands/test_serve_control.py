@@ -694,7 +694,7 @@ def test_a_test_of_which_nothing_is_known_is_not_passed(client: Client) -> None:
     assert missing.get("unused") == {"unused": []}
     assert missing.post("reset") == {"reset": True}
     # Looking has made no test of that name.
-    assert "no reply was set" in missing.fails_with()
+    assert "called a model or set a reply" in missing.fails_with()
     expected = "No test named 'x' called a model or set a reply."
     assert client._replace(test="x").fails_with().endswith(expected)
 
@@ -747,7 +747,7 @@ def test_a_request_by_a_foreign_host_makes_no_test(client: Client) -> None:
     status, answer = client.send("GET", "/t/a/v1/models", None, Host="evil.example")
     assert status == 421
     assert "does not name this machine" in answer["error"]["message"]
-    assert "no reply was set" in client._replace(test="a").fails_with()
+    assert "called a model or set a reply" in client._replace(test="a").fails_with()
     [problem] = client.get("verdict")["problems"]
     assert "'evil.example' does not name this machine" in problem
 
@@ -901,7 +901,7 @@ def test_a_wrong_name_is_told_in_the_words_of_the_provider(client: Client, path:
 
 def test_the_page_of_a_test_says_that_the_server_is_up_and_makes_no_test(client: Client) -> None:
     assert client.send("GET", "/t/a/") == (200, {"llm-mock": client.url})
-    assert "no reply was set" in client._replace(test="a").fails_with()
+    assert "called a model or set a reply" in client._replace(test="a").fails_with()
 
 
 # Who may control the server
