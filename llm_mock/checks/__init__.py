@@ -1,9 +1,9 @@
 """Checks of outputs and runs, for suites, plain-language tests and Python.
 
-Each function returns the check that YAML loads by the same name. A check is called with a text,
-data, an `AgentResult`, a response of `llm` or a `Call`, and returns a value that is true or shows
-the reason: `assert contains("Hello")(result)`. `~` makes the opposite. `check` reports all checks
-that do not pass. Names are imported on first use.
+Each function returns the check that YAML loads under the same name. Call a check with a text, data,
+an `AgentResult`, a response of `llm` or a `Call`. It returns a value that is true, or false with a
+reason: `assert contains("Hello")(result)`. `~` negates a check. `check` reports all checks that do
+not pass. Names are imported on first use.
 """
 
 from __future__ import annotations

@@ -46,21 +46,21 @@ def expand_names(items: object) -> object:
 
 
 ScriptedFact = Literal["tools", "usage", "steps"]
-"""A fact that scripted replies can state: which tools the model calls, its tokens, or both calls of
-models and tools in their order."""
+"""A fact that scripted replies can state: the tools that the model calls, its tokens, or the order
+of all calls to models and tools."""
 CassetteState = Literal["recorded", "replayed"]
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """Facts besides the output that assertions may check."""
+    """Facts besides the output that assertions can check."""
 
     result: AgentResult | None = None
     """The run that gave the output, limited to one turn."""
     dry_run: bool = False
     """True if no real model answered; assertions that need one are skipped."""
     scripted: Collection[ScriptedFact] = ()
-    """The facts that the replies of a dry run state, so that they can be checked all the same."""
+    """The facts that the replies of a dry run state, so that they can be checked there, too."""
     offered: tuple[str, ...] | None = None
     """The names of the tools that the agent offers; None if unknown."""
     judges: JudgeChoice = NO_CHOICE
@@ -74,12 +74,12 @@ class RunContext:
     system: str | None = None
     """The system prompt; None if unknown."""
     cassette: CassetteState | None = None
-    """The state of the replies of models in the cassette; None without a cassette."""
+    """The state of the model responses in the cassette; None without a cassette."""
     unknown_calls: str | None = None
-    """The reason why the calls of models are not known; None if they are."""
+    """The reason why the model calls are unknown; None if they are known."""
     # It gets an `AssertionResult`, whose module imports this one.
     on_check: Callable[..., None] | None = None
-    """A function for the result of each check of a step of a plain-language test."""
+    """A function to call with the result of each check of a step in a plain-language test."""
 
 
 class AssertionOutcome(NamedTuple):
@@ -89,7 +89,7 @@ class AssertionOutcome(NamedTuple):
     """True if the assertion without `not_` holds; None if the check was impossible."""
     message: str
     tokens: int = 0
-    """The input and output tokens that a judge model took."""
+    """The input and output tokens that a judge model used."""
     cost: Decimal | None = Decimal(0)
     """The cost of the judge model in US dollars; None if its price is unknown."""
     score: float | None = None

@@ -32,15 +32,15 @@ EXPECTED_RESULTS = "true or false, a score from 0 to 1, (either, message), or {s
 class PythonAssertion(TextAssertion):
     """A function of the project that decides if the output is right, or scores it.
 
-    The function gets the output (a text) and, if it takes a second argument, the `AgentResult`;
+    The function receives the output (a text) and, if it takes a second argument, the `AgentResult`;
     also the variables and the `TestCase` if it has parameters called `variables` and `case`.
-    It returns true or false, or a score from 0 to 1; `(either, message)`; a dict with `score` or
-    `pass`, and `reason`; or raises AssertionError.
+    It returns true or false, or a score from 0 to 1; `(either, message)`; or a dict with `score` or
+    `pass`, and `reason`. It may also raise AssertionError.
     """
 
     type: Literal["python", "not_python"] = "python"
     function: FunctionReference
-    """A function: `checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
+    """`checks.py:is_polite` for a file next to the suite, or `package.module:is_polite`."""
     threshold: Threshold = 1.0
     """The lowest passing score, for a function that returns one."""
 

@@ -30,17 +30,17 @@ def _validate_reference(reference: str) -> str:
 class JavaScriptAssertion(TextAssertion):
     """JavaScript of the project that decides if the output is right, or scores it.
 
-    The code sees the text `output`, and `context` with `vars`, `prompt`, `config`, `test` and
-    `providerResponse`, as in promptfoo. It gives true or false, a number, an object with `pass`,
-    `score` and `reason`, or a promise of one. It needs Node.js: without it the check is skipped.
+    The code can read the text `output`, and `context` with `vars`, `prompt`, `config`, `test` and
+    `providerResponse`, as in promptfoo. It returns true or false, a number, an object with `pass`,
+    `score` and `reason`, or a promise of one. Without Node.js the check is skipped.
     """
 
     type: Literal["javascript", "not_javascript"] = "javascript"
     code: Text | None = None
     """An expression, or several lines with `return`."""
     function: Annotated[str, pydantic.AfterValidator(_validate_reference)] | None = None
-    """In place of `code`: a file beside the suite whose default export is a function,
-    `checks.js`, or a function that it exports, `checks.js:isPolite`."""
+    """A function in a file next to the suite, in place of `code`: `checks.js` for the default
+    export, or `checks.js:isPolite`."""
     threshold: Number | None = None
     """The lowest passing number; by default every number above 0 passes."""
     config: JSONObject = Field(default={})
@@ -53,7 +53,7 @@ class JavaScriptAssertion(TextAssertion):
         return self
 
     def get_skip(self) -> str | None:
-        """Skip it where Node.js is not installed."""
+        """Skip the check if Node.js is not installed."""
         if is_installed():
             return None
         return f"{self.type} needs node, which is not installed: install Node.js"

@@ -1,4 +1,4 @@
-"""Run JavaScript of the project by `node`, in a process of its own."""
+"""Run JavaScript of the project with `node`, in its own process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROGRAM = Path(__file__).with_name("run_javascript.cjs")
 
 
 def find_reference_problem(reference: str) -> str | None:
-    """Return the problem of a reference `file.js` or `file.js:function`, or None."""
+    """Return the problem with a reference `file.js` or `file.js:function`, or None."""
     file, _, name = reference.partition(":")
     # A name of JavaScript may also have a dollar sign.
     if not file.endswith(SUFFIXES) or not (name or "x").replace("$", "_").isidentifier():
@@ -32,7 +32,7 @@ def find_reference_problem(reference: str) -> str | None:
 
 
 def is_installed() -> bool:
-    """Return whether there is a `node` to run JavaScript."""
+    """Return whether Node.js is installed."""
     return shutil.which("node") is not None
 
 
@@ -41,18 +41,18 @@ def run_javascript(code: JSONObject, output: object, context: RunContext) -> JSO
 
     Args:
         code: `code`, or a `function`; and `config` and `transform` for the program.
-        output: the first argument of the code: an output, or what a prompt is made of.
+        output: the first argument of the code: an output, or the input of a prompt function.
         context: the source of the second argument.
 
     Raises:
-        LLMMockError: the code gave no value; the message is the part after its name.
+        LLMMockError: the code returned no value; the message is the part after its name.
         ModelRefused: the code opened a connection in a dry run.
     """
     node = shutil.which("node")
     if node is None:
         raise LLMMockError(" needs node, which is not installed: install Node.js")
     folder = (context.folder or Path()).resolve()
-    # No line of the code's own output can begin with it.
+    # Random, so that no line of the code's own output can begin with it.
     mark = secrets.token_hex(16)
     request = {
         **code,
@@ -116,7 +116,7 @@ def _make_context(output: object, context: RunContext, config: JSONObject) -> JS
 
 
 def _refuses_connections(context: RunContext) -> bool:
-    """Return whether no real model may be asked, as this process cannot mock those of node."""
+    """Return whether to refuse connections, because models called by node cannot be mocked."""
     if context.case is None or context.dry_run:
         return True
     return context.cassette == "replayed"

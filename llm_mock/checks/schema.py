@@ -1,4 +1,4 @@
-"""The union of all checks, told apart by `type`."""
+"""The union of all checks, discriminated by `type`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from llm_mock.checks.texts import (
 )
 from llm_mock.checks.trajectories import TrajectoryAssertion
 
-# A discriminated union: an error names the fields of the given type alone.
+# Discriminated, so that an error names only the fields of the given type.
 Assertion = Annotated[
     ContainsAssertion
     | IContainsAssertion

@@ -1,4 +1,4 @@
-"""The assertion that stands for a check that cannot be made."""
+"""The assertion that stands in for a check that cannot run here."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from llm_mock.support.validation import Text
 
 
 class SkippedAssertion(BaseAssertion):
-    """A check that is not made, such as one of another tool that has no counterpart here.
+    """A check that is always skipped, such as a check of another tool without a counterpart here.
 
-    It is skipped in each run, so that a case with no other check is not checked.
+    A case with no other check counts as not checked.
     """
 
     type: Literal["skipped"] = "skipped"
     reason: Text
-    """The reason why the check is not made."""
+    """The reason why the check is skipped."""
 
     def get_skip(self) -> str:
         """Return the reason."""

@@ -14,12 +14,12 @@ class TextAssertion(BaseAssertion):
 
     of: Literal["output", "prompt", "system"] = "output"
     """The text to check: the output, the prompt with its variables replaced, or the system prompt.
-    For an application the prompts are those of its calls to models."""
+    For an application, these are the prompts of its model calls."""
     transform: Transform | None = None
     """The transform of that text for this assertion."""
 
     def get_text(self, output: str, context: RunContext) -> str | None:
-        """Return the output or a prompt, with the transform."""
+        """Return the output or a prompt, with the transform applied."""
         texts = {"output": output, "prompt": context.prompt, "system": context.system}
         text = texts[self.of]
         if text is None or self.transform is None:

@@ -1,4 +1,4 @@
-"""Assertions that measure how near the output is to a reference text."""
+"""Assertions that measure how close the output is to a reference text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LevenshteinAssertion(TextAssertion):
 
 
 class _ScoredAssertion(TextAssertion):
-    """An assertion with a score from 0 to 1 by one of several reference texts."""
+    """An assertion with a score from 0 to 1 against one or several reference texts."""
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
         """Compare the score with the threshold."""
@@ -64,7 +64,7 @@ class _ScoredAssertion(TextAssertion):
 class RougeAssertion(_ScoredAssertion):
     """The output shares words, or sequences of `n` words, with a text: the F-score of ROUGE-N.
 
-    A word is a run of letters, digits and underscores, in upper or lower case.
+    A word consists of letters, digits and underscores; case is ignored.
     """
 
     type: Literal["rouge_n", "not_rouge_n"] = "rouge_n"
@@ -79,11 +79,11 @@ class RougeAssertion(_ScoredAssertion):
 
 
 class BleuAssertion(_ScoredAssertion):
-    """The output resembles a reference translation: its BLEU score, in upper or lower case."""
+    """The output resembles a reference translation: its BLEU score, ignoring case."""
 
     type: Literal["bleu", "not_bleu"] = "bleu"
     value: Text | Annotated[tuple[Text, ...], Field(min_length=1)]
-    """The reference, or several of which each may match."""
+    """The reference, or several alternatives."""
     threshold: Threshold = 0.5
     """The lowest passing score."""
 
@@ -127,7 +127,7 @@ def _compute_bleu(text: str, references: list[str]) -> float:
     # Short texts have no sequences of four words; effective_order leaves those out.
     bleu = BLEU(lowercase=True, effective_order=True)
     percent = bleu.sentence_score(text, references).score
-    # There are rounding errors above 100.
+    # Rounding errors can lead to more than 100.
     return min(percent / 100, 1.0)
 
 

@@ -18,7 +18,7 @@ from llm_mock.support.validation import Number, Seconds, Text, Whole, WithExtens
 PARTS = {"setup": "setup: ", "steps": "", "teardown": "teardown: "}
 """The lists of steps in their order, with the prefix of the names of their results."""
 MAX_SHOWN = 300
-"""The number of characters that messages show of a text by a tool or a model."""
+"""The maximum number of characters of a tool's or a model's text in messages."""
 _MARKS = {"pass": "✓", "fail": "✗", "skip": "–"}  # noqa: RUF001 (as wide as the others)
 
 
@@ -39,7 +39,7 @@ class TestMeta(_StrictModel):
     fixtures: list[Text] = []
     """Fixtures of pytest; steps can refer to their values by name."""
     timeout: Annotated[Whole, Field(gt=0, le=LONGEST)] = 120
-    """The seconds that the whole test may take."""
+    """The time limit of the whole test in seconds."""
 
 
 def _remove_prefix(tool: str) -> str:
@@ -47,7 +47,7 @@ def _remove_prefix(tool: str) -> str:
 
 
 class Step(_StrictModel):
-    """A step: a call of a tool, or a list of nested steps."""
+    """A step: a tool call, an expectation for a model, or a list of nested steps."""
 
     name: Text = ""
     tool: Annotated[Text, AfterValidator(_remove_prefix)] = ""
@@ -56,7 +56,7 @@ class Step(_StrictModel):
     """The arguments. `${name}` and `${name.key.0}` are replaced by saved results, and
     `${stored.name}` by a value that `store_value` stored."""
     checks: list[Assertion] = []
-    """Checks of the output of the tool; one that fails makes the test fail, whatever a model says.
+    """Checks of the tool's output. If one fails, the test fails, regardless of the model's verdict.
     Their texts may refer to saved results."""
     expect: Text = ""
     """The expected outcome in plain language, for the model."""
@@ -69,11 +69,11 @@ class Step(_StrictModel):
     steps: list[Step] = []
     """Nested steps."""
     retry: Annotated[Whole, Field(ge=0, le=MOST_RETRIES)] = 0
-    """The number of further attempts after a failed call."""
+    """The number of retries after a failed call."""
     retry_delay: Annotated[Number, Field(ge=0, le=LONGEST)] = 1.0
     """The seconds between attempts."""
     timeout: Seconds | None = None
-    """The seconds that one call may take; by default those that the test has left."""
+    """The time limit of one call in seconds; by default the remaining time of the test."""
 
     def is_nested(self) -> bool:
         """Return whether this step has nested steps."""
@@ -95,7 +95,7 @@ class TestSpec(WithExtensions, _StrictModel):
     """MCP servers (`type: mcp`), command-line tools (`type: cli`) and Python functions
     (`type: function`), as in a role."""
     setup: list[Step] = []
-    """Steps before the test; a failed one ends the test."""
+    """Steps before the test; if one fails, the test ends."""
     steps: Annotated[list[Step], Field(min_length=1)]
     teardown: list[Step] = []
     """Steps after the test, which are always run."""
@@ -115,7 +115,7 @@ class TestSpec(WithExtensions, _StrictModel):
 
 
 class StepResult(pydantic.BaseModel):
-    """The result of one step; its text is one line."""
+    """The result of one step; `str()` returns it on one line."""
 
     __test__: ClassVar[bool] = False
 
@@ -139,7 +139,7 @@ class StepResult(pydantic.BaseModel):
 
     @property
     def extra_output(self) -> str | None:
-        """The output of the tool, shortened; None if the details have it already."""
+        """The output of the tool, shortened; None if the details already contain it."""
         if self.tool_output is None:
             return None
         output = shorten(self.tool_output, MAX_SHOWN)

@@ -11,20 +11,19 @@ CLEANUP = "The cleanup of the plugin"
 
 
 class LLMPlugin:
-    """A set of tools. Plugins are in `tests/llm/plugins/*.py`.
+    """A set of a project's own tools, defined in `tests/llm/plugins/*.py`.
 
     Each public async method is a tool, named `<name>_<method>`. Its docstring is the description
     for models, and its type hints are the schema of its arguments. It returns a JSON value; an
     exception fails the call.
 
-    Each test has a server process of its own with one instance of each plugin, created without
-    arguments, so its state lasts as long as the test. Output that a plugin prints goes to the
-    server's stderr.
+    Each test starts its own server process, which creates one instance of each plugin without
+    arguments, so the state of a plugin lasts as long as the test. Output that a plugin prints goes
+    to the server's stderr.
     """
 
     name: str
-    """The prefix of the names of its tools. By default the name of the class in snake case,
-    without `Plugin`."""
+    """The prefix of its tools' names. By default the class name in snake case, without `Plugin`."""
 
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
@@ -34,4 +33,4 @@ class LLMPlugin:
             cls.name = _WORD_START.sub("_", name).lower()
 
     async def cleanup(self) -> None:
-        """Clean up after the test, whatever its outcome. Not a tool; it may take 5 seconds."""
+        """Clean up after the test, whatever its outcome, in at most 5 seconds. It is not a tool."""

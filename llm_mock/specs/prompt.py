@@ -54,7 +54,7 @@ def render_prompt(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[st
 
 
 def render_verdict_prompt(prompt: str, calls: Sequence[ToolCallRecord], answer: str) -> str:
-    """Return the prompt for the verdict that a model left out after it ran the steps.
+    """Return the prompt that asks a model for a missing verdict after it ran the steps.
 
     Args:
         prompt: the prompt to run the steps.
@@ -79,7 +79,7 @@ def render_verdict_prompt(prompt: str, calls: Sequence[ToolCallRecord], answer: 
 
 def _convert_to_yaml(step: Step) -> JSONObject:
     """Return the fields of a step that its file has, without defaults."""
-    # The checks are ours, whatever the model thinks of the output.
+    # The checks run here, whatever the model thinks of the output.
     own_fields = step.model_fields_set - {"steps", "checks"}
     fields: JSONObject = step.model_dump(include=own_fields)
     if step.steps:

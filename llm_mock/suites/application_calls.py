@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A call of a model that the application made."""
+    """A model call made by the application."""
 
     model: str
     system: str
@@ -31,19 +31,19 @@ class ModelCall:
     output: str
     """The text of the reply, or its data as JSON; empty for an error."""
     line: str
-    """The call on one line, for people."""
+    """A one-line summary of the call."""
     tool_calls: tuple[ToolCallRecord, ...] = ()
     """The tool calls of the reply, with the results that the application sent back."""
     input_tokens: int | None = None
     output_tokens: int | None = None
     details: JSONObject | None = None
-    """Further usage, such as reasoning tokens, in the words of the provider."""
+    """Further usage, such as reasoning tokens, under the provider's names."""
     cost: Decimal | None = None
-    """US dollars of its tokens; None if the price or the tokens are unknown."""
+    """The cost in US dollars; None if the price or the token counts are unknown."""
     error: str | None = None
 
     def as_turn(self) -> Turn:
-        """Return the call in the form that checks of runs read."""
+        """Return the call as a turn of an agent, which run checks can read."""
         usage = create_usage(self.input_tokens, self.output_tokens, self.details)
         return Turn(self.output, self.tool_calls, usage, model=self.model)
 
@@ -58,11 +58,11 @@ class ModelCallReader:
     def __init__(self, mock: Mock) -> None:
         self._mock = mock
         self._first = 0
-        # Only the log has the tool calls of replies. Processes of the application send them.
+        # Only the detailed log has the tool calls of replies, also those of other processes.
         mock.history.keep_log(detailed=True)
 
     def begin_turn(self) -> None:
-        """Leave out the calls until now, as those of earlier turns and of checks."""
+        """Start a new turn: `read` leaves out all calls made so far, by earlier turns or checks."""
         self._first = len(self._mock.logged_calls())
 
     def read(self) -> tuple[ModelCall, ...]:
@@ -79,7 +79,7 @@ class ModelCallReader:
 
 @dataclass
 class _PendingToolCall:
-    """A tool call of a reply, whose result a later request may have."""
+    """A tool call in a reply; a later request may contain its result."""
 
     record: ToolCallRecord
     call_id: str | None
@@ -92,7 +92,7 @@ def _read_tool_calls(details: Details) -> list[_PendingToolCall]:
     for call in response.get("tool_calls", ()):
         arguments = call["arguments"]
         if not isinstance(arguments, dict):
-            # A model may give any JSON value.
+            # A model may send any JSON value as arguments.
             arguments = {"_raw": arguments}
         record = ToolCallRecord(call["name"], arguments, None)
         requested.append(_PendingToolCall(record, call["tool_call_id"]))
@@ -100,7 +100,7 @@ def _read_tool_calls(details: Details) -> list[_PendingToolCall]:
 
 
 def _add_results(pending: Sequence[_PendingToolCall], call: Call) -> None:
-    """Add the tool results of a request to the calls that earlier replies asked for."""
+    """Add the tool results of a request to the tool calls of earlier replies."""
     if not pending or not call.tool_results:
         return
     ids = _read_result_ids(call)
@@ -114,13 +114,13 @@ def _add_results(pending: Sequence[_PendingToolCall], call: Call) -> None:
 
 
 def _read_result_ids(call: Call) -> list[str | None]:
-    """Return the id of the tool call for each new tool result of a request."""
+    """Return the tool call id of each new tool result in a request."""
     ids: list[str | None] = []
     for message in call.messages:
         for result in message.get("tool_results", ()):
             ids.append(result.get("tool_call_id"))
     number = len(call.tool_results)
-    # The new results are the last ones; the earlier ones are those of the history.
+    # The new results are the last ones; the results before them belong to the history.
     return ([None] * number + ids)[-number:]
 
 
@@ -129,7 +129,7 @@ def _find_owner(
     name: str | None,
     call_id: str | None,
 ) -> _PendingToolCall | None:
-    """Return the tool call of a result: that of its id, else the first one of its tool."""
+    """Return the tool call of a result: the one with its id, else the first one to its tool."""
     for each in waiting:
         if call_id is not None and each.call_id == call_id:
             return each
@@ -168,7 +168,7 @@ def _compute_cost(
     output_tokens: int | None,
 ) -> Decimal | None:
     if input_tokens is None and output_tokens is None:
-        # A call that failed took no tokens; any other did not report them.
+        # A failed call used no tokens; any other call did not report them.
         return None if call.error is None else Decimal(0)
     usage = create_usage(input_tokens, output_tokens)
     return compute_usage_cost(call.model, usage, call["timestamp"])
@@ -189,14 +189,14 @@ def create_result(
     duration: float,
     calls: Sequence[ModelCall],
 ) -> AgentResult:
-    """Return the run of an application in the form that checks of runs read.
+    """Return the run of an application as an `AgentResult`, which run checks can read.
 
     Args:
         label: the name of the application.
         prompt: the prompt of the turn.
         output: the output of the application.
-        duration: seconds.
-        calls: its calls of models; without any, the output is the only turn.
+        duration: the duration in seconds.
+        calls: its model calls; if there are none, the output is the only turn.
     """
     if calls:
         turns = tuple(call.as_turn() for call in calls)

@@ -27,12 +27,12 @@ Patterns = tuple[Annotated[str, pydantic.AfterValidator(_check_pattern)], ...]
 
 
 class CassetteSettings(StrictModel):
-    """Texts that the cassettes of a suite leave out, or ignore when calls are compared."""
+    """Texts that the cassettes of a suite redact, or ignore when they compare calls."""
 
     redact: Patterns = ()
-    """Regular expressions of texts that are never written to a file, besides keys."""
+    """Regular expressions for texts to redact, in addition to API keys."""
     normalize: Patterns = ()
-    """Regular expressions of texts that are ignored in comparisons, such as a date."""
+    """Regular expressions for texts to ignore in comparisons, such as a date."""
 
     def add_to(self, config: CassetteConfig) -> CassetteConfig:
         """Return the settings of a project with those of the suite added."""
@@ -45,7 +45,7 @@ class CassetteSettings(StrictModel):
                 redact=redact,
                 normalize=(*project_normalize, *normalize_patterns),
             )
-        # The function of the project comes first, as it may look for what the patterns remove.
+        # The project's function comes first: it may look for texts that the patterns remove.
         suite_config = replace(config, normalize=normalize_patterns)
 
         def normalize(text: str) -> str:

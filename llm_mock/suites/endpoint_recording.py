@@ -1,6 +1,6 @@
 """Record and replay the responses of an endpoint that is the target of a suite.
 
-The models of the application are called elsewhere, so a cassette holds the endpoint's own
+The application calls its models in another process, so a cassette records the endpoint's own
 responses.
 """
 
@@ -19,7 +19,7 @@ from llm_mock.support.json_types import JSONObject
 
 
 class _EndpointRequest(Request):
-    """A prompt for an endpoint, whose URL takes the place of the model."""
+    """A request to an endpoint; its URL stands in for the model id."""
 
     schema = None
     system = ""
@@ -47,7 +47,7 @@ class _EndpointRequest(Request):
 
 
 def replay_or_record(mock: Mock, target: Target, prompt: str, send: Callable[[], str]) -> str:
-    """Return the response that a cassette holds; otherwise send the request and record it.
+    """Return the recorded response; if there is none, send the request and record it.
 
     Args:
         mock: the mock with the cassette.
@@ -62,7 +62,7 @@ def replay_or_record(mock: Mock, target: Target, prompt: str, send: Callable[[],
     decision = mock.answer(_EndpointRequest(target, prompt))
     if isinstance(decision, Answer):
         return str(decision.reply.content)
-    # The usage of an endpoint's models is not known.
+    # The token usage of the endpoint's models is unknown.
     usage = {"input": None, "output": None, "details": None}
     decision.watch(lambda: AnswerMetadata((), (), usage, None, None, None, None, {}))
     try:

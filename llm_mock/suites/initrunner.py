@@ -1,7 +1,7 @@
-"""Translation of the assertions of InitRunner's later versions.
+"""Translate the assertions of later InitRunner versions.
 
-They are accepted in a suite of `apiVersion: initrunner/v1` and recognized by their keys. Assertions
-with the keys of our form are left unchanged there.
+They are accepted in a suite with `apiVersion: initrunner/v1` and recognized by their keys.
+Assertions that have the keys of our form stay unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_number
 
 API_VERSION = "initrunner/v1"
-# For InitRunner `subset` means that the expected tools are some of those that were called,
+# In InitRunner, `subset` means that the expected tools are a subset of the called ones, and
 # `superset` the opposite.
 _MODES = {"exact": "unordered", "subset": "superset", "superset": "subset"}
 
@@ -21,7 +21,7 @@ _MODES = {"exact": "unordered", "subset": "superset", "superset": "subset"}
 def translate_suite(suite: Mapping[str, object]) -> JSONObject:
     """Return the content of a suite with assertions in our form.
 
-    Invalid parts are left unchanged: validation reports them.
+    Invalid parts stay unchanged: the validation reports them.
     """
     cases = suite.get("cases")
     if not isinstance(cases, list):
@@ -42,7 +42,7 @@ def _translate_assertion(assertion: object) -> Any:
     if not isinstance(assertion, Mapping):
         return assertion
     kind = assertion.get("type")
-    # A type that is no text, such as a list, may not be hashable.
+    # A type that is not text, such as a list, may not be hashable.
     if not isinstance(kind, str) or kind not in _TRANSLATIONS:
         return assertion
     key, translate = _TRANSLATIONS[kind]

@@ -1,4 +1,4 @@
-"""Loading of the roles and system prompts that the matrix of a suite names."""
+"""Load the roles and system prompts that the matrix of a suite names."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ class PassRate:
         return low, high
 
     def get_lead(self, other: PassRate) -> float:
-        """Return the lower bound of the difference from another rate, of the interval of 95 %.
+        """Return the lower bound of the 95 % interval of the difference from another rate.
 
-        Above 0, chance does not explain why this rate is the higher one. It is the hybrid score
+        If it is above 0, chance does not explain why this rate is higher. It is the hybrid score
         interval, made of Wilson's intervals of the two rates: R. G. Newcombe, "Interval Estimation
         for the Difference between Independent Proportions: Comparison of Eleven Methods",
         Statistics in Medicine 17 (1998), method 10.

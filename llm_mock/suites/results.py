@@ -17,7 +17,7 @@ from llm_mock.suites.schema import TestCase
 from llm_mock.suites.scores import compute_average
 
 Status = Literal["passed", "failed", "not checked"]
-"""The status of a case; it is not checked if it has assertions, and each of them was skipped."""
+"""The status of a case: `not checked` if it has assertions and all of them were skipped."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class TurnResult:
     duration: float = field(default=0.0, compare=False)
     """Seconds, tools included."""
     requests: int = 0
-    """The number of the model's answers, including those that call tools."""
+    """The number of responses of the model, including those that call tools."""
     transformed: str | None = None
     """The output after the `transform` of the case; None if it has none."""
     model_calls: tuple[ModelCall, ...] = ()
-    """The calls of models that the target made, as far as they are known."""
+    """The model calls that the target made, as far as they are known."""
 
     @property
     def checked_output(self) -> str:
@@ -64,15 +64,15 @@ class Attempt:
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
     agent_fails: bool = False
-    """True if every case has this error, such as a server that does not start, or a missing key."""
+    """True if the error affects every case, such as a missing key or a server that cannot start."""
     min_score: float | None = None
     """The lowest score that passes; None if each assertion must hold."""
     recorded: int = 0
     """The number of real calls that a cassette recorded."""
     replayed: int = 0
-    """The number of calls that a cassette answered."""
+    """The number of calls that a cassette replayed."""
     judge_tokens: int = 0
-    """Tokens of assertions that ask a model, also of those before an error."""
+    """Tokens of assertions that call a model, including assertions before an error."""
     judge_cost: Decimal | None = Decimal(0)
     """US dollars of these assertions; None if a price is unknown."""
 
@@ -83,13 +83,13 @@ class Attempt:
             return self.turns[-1].output
         return ""
 
-    # The summary of a suite asks for it many times.
+    # Cached, because the summary of a suite reads it many times.
     @cached_property
     def status(self) -> Status:
         """The status: failed, not checked if all its assertions were skipped, or passed."""
         if self.error is not None:
             return "failed"
-        # Assertions without weight only measure.
+        # Assertions with weight 0 cannot fail a case.
         outcomes = {result.passed for result in self.assertions if result.assertion.weight}
         if self.min_score is None:
             has_failed = False in outcomes
@@ -97,7 +97,7 @@ class Attempt:
             has_failed = self.misses_score
         if has_failed:
             return "failed"
-        # Where nothing has a weight, there is no score that could be high enough.
+        # Without any weight, there is no score to compare with `min_score`.
         has_no_score = self.min_score is not None and self.score is None
         return "not checked" if outcomes == {None} or has_no_score else "passed"
 
@@ -127,14 +127,14 @@ class Attempt:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all turns and of assertions that ask a model, input and output together."""
+        """Tokens of all turns and of assertions that call a model, input and output together."""
         turn_tokens = sum(turn.input_tokens + turn.output_tokens for turn in self.turns)
         return turn_tokens + self.judge_tokens
 
     @property
     def cost(self) -> Decimal | None:
         """US dollars of the run and its assertions; None if a price is unknown."""
-        # Assertions that ask a judge cost money, too.
+        # Assertions with a judge cost money, too.
         return total_cost([*(turn.cost for turn in self.turns), self.judge_cost])
 
     @property
@@ -151,11 +151,11 @@ class CaseResult:
 
     case: TestCase
     attempts: tuple[Attempt, ...]
-    """The runs, several with `repeat`; of a run that was retried, only the last try."""
+    """The runs, several with `repeat`; for a retried run, only the last attempt."""
     threshold: float = 1.0
     """The share of the attempts that must pass."""
     retried: int = 0
-    """The number of failed runs that were run again."""
+    """The number of failed runs that were retried."""
     retried_cost: Decimal | None = Decimal(0)
     """US dollars of these runs; None if a price is unknown."""
     retried_tokens: int = 0
@@ -183,9 +183,8 @@ class CaseResult:
     def rate(self) -> PassRate | None:
         """The pass rate of the checked attempts, with its confidence interval and pass@k.
 
-        None if no attempt was checked: then nothing is known about it.
+        None if no attempt was checked.
         """
-        # The status is computed, so compute that of each attempt once.
         statuses = [attempt.status for attempt in self.attempts]
         checked = len(statuses) - statuses.count("not checked")
         if not checked:
@@ -199,7 +198,7 @@ class CaseResult:
 
     @property
     def is_scored(self) -> bool:
-        """True if the score says more than which assertions hold."""
+        """True if the score adds information to the passed and failed assertions."""
         if self.case.min_score is not None:
             return True
         for result in self.assertion_results:
@@ -210,12 +209,12 @@ class CaseResult:
 
     @property
     def cost(self) -> Decimal | None:
-        """The cost of all runs in US dollars, with retried ones; None if a price is unknown."""
+        """The cost of all runs in US dollars, retried ones included; None if a price is unknown."""
         return total_cost([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
 
     @property
     def tokens(self) -> int:
-        """The tokens of all runs, with retried ones."""
+        """The tokens of all runs, retried ones included."""
         return self.retried_tokens + sum(attempt.tokens for attempt in self.attempts)
 
     @property
@@ -243,7 +242,7 @@ class CaseResult:
 
     @property
     def checks(self) -> tuple[int, int]:
-        """The number of assertions that were not skipped, and the number of all."""
+        """The number of assertions that were not skipped, and the total number."""
         checked = sum(result.passed is not None for result in self.assertion_results)
         return checked, len(self.assertion_results)
 
@@ -266,7 +265,7 @@ class SuiteResult:
     agent: str
     """The name of the agent or the target in reports."""
     model: str | None
-    """The id of the model; None for a target, whose models are not known."""
+    """The id of the model; None for a target, whose models are unknown."""
     case_results: tuple[CaseResult, ...]
     dry_run: bool = False
     not_run: tuple[TestCase, ...] = ()
@@ -276,7 +275,7 @@ class SuiteResult:
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
     target: str | None = None
-    """The function, command or URL of the target; None if an agent was run."""
+    """The function, command or URL of the target; None for an agent."""
     cassette: str | None = None
     """The record mode of the cassettes, if there are any."""
     variant: Mapping[str, str] = field(default_factory=dict)
@@ -301,7 +300,7 @@ class SuiteResult:
 
     @property
     def not_checked(self) -> int:
-        """The number of cases of which every assertion was skipped."""
+        """The number of cases whose assertions were all skipped."""
         return self._count("not checked")
 
     @property
@@ -332,19 +331,19 @@ class SuiteResult:
 
     @property
     def checks(self) -> tuple[int, int]:
-        """The number of the cases' assertions that were not skipped, and the number of all."""
+        """The number of all cases' assertions that were not skipped, and the total number."""
         checks = [result.checks for result in self.case_results]
         checked_total = sum(checked for checked, _ in checks)
         return checked_total, sum(all_checks for _, all_checks in checks)
 
     @property
     def agent_fails(self) -> bool:
-        """True if a case has an error that every case has: see `Attempt.agent_fails`."""
+        """True if a case has an error that affects every case: see `Attempt.agent_fails`."""
         return any(result.attempts[-1].agent_fails for result in self.case_results)
 
     @property
     def is_checked(self) -> bool:
-        """True if a case passed or failed, and there is a score if it must reach one."""
+        """True if a case passed or failed, and there is a score if `min_score` requires one."""
         if self.min_score is not None and self.score is None:
             return False
         return bool(self.passed or self.failed)
@@ -400,7 +399,7 @@ class SuiteResult:
 
     @property
     def is_scored(self) -> bool:
-        """True if the score says more than which cases passed."""
+        """True if the score adds information to the passed and failed cases."""
         return self.min_score is not None or any(result.is_scored for result in self.case_results)
 
     @property

@@ -31,7 +31,7 @@ def run_cases(
         runner: the runner of a case.
         cases: all cases.
         positions: the positions of the cases to run, read one by one as cases can start.
-        jobs: the most cases to run at once; a runner may be limited to one.
+        jobs: the maximum number of cases to run at the same time; some runners run only one.
     """
     if jobs == 1 or runner.is_sequential:
         return _run_sequentially(runner, cases, positions)
@@ -61,7 +61,7 @@ def _run_concurrently(
         try:
             done.put((position, runner.run(cases[position])))
         except BaseException as error:
-            # Such as pytest's own: the waiting thread raises it again.
+            # Also pytest's own exceptions: the waiting thread raises them again.
             done.put((position, error))
 
     while True:
@@ -70,7 +70,7 @@ def _run_concurrently(
             if position is None:
                 break
             yield position, None
-            # Daemon threads: an interrupt need not wait for the cases under way.
+            # Daemon threads, so that an interrupt does not wait for running cases.
             thread = threading.Thread(target=run, args=(position,), daemon=True)
             thread.start()
             running += 1
@@ -86,6 +86,6 @@ def _run_concurrently(
 def _get_next(done: queue.SimpleQueue[_Done]) -> _Done:
     """Return the next item of a queue."""
     while True:
-        # A timeout, as an interrupt just before a wait without one is seen only at its end.
+        # With a timeout: an interrupt just before a wait without one is noticed only at its end.
         with contextlib.suppress(queue.Empty):
             return done.get(timeout=INTERRUPT_SECONDS)

@@ -51,28 +51,28 @@ Repeat = Annotated[Whole, Field(ge=1, le=MOST_REPETITIONS)]
 
 
 class CaseTurn(StrictModel):
-    """A message of the user in a conversation, and the requirements for the answer."""
+    """A user message in a conversation, and the requirements for the reply."""
 
     prompt: str | None = None
     prompt_file: str | None = None
-    """A text file with the prompt, beside the suite; the last line end is removed."""
+    """A text file next to the suite with the prompt; a final newline is removed."""
     expected_output: str | None = None
-    """The model's answer in a dry run; ignored in a live run."""
+    """The model's reply in a dry run; ignored in a live run."""
     expected_output_file: str | None = None
     replies: tuple[SuiteReply, ...] = ()
     """The replies of the model, or of the models of a `target`, in a dry run. Each is used once,
     or `times` times, and must be used unless it is `optional`. By default the reply is
-    `expected_output`, if there is one."""
+    `expected_output`, if it is set."""
     transform: Transform | None = None
-    """A change of the output before it is checked; by default that of the case."""
+    """A transform of the output before it is checked; by default the case's own."""
     assertions: tuple[Assertion, ...] = ()
-    # The session of the simulated user who says it. The type would be an import upward.
+    # The session of the simulated user who wrote it. Its type would need an upward import.
     # On the class, and set in the dictionary of an instance: private attributes are slow to read.
     user_session: ClassVar[object] = None
 
     @property
     def is_followed(self) -> bool:
-        """Return True if a simulated user may say more after it in the same conversation."""
+        """Return True if a simulated user may send another message after this turn."""
         return bool(getattr(self.user_session, "is_followed", False))
 
 
@@ -86,7 +86,7 @@ class Defaults(StrictModel):
     assertions: tuple[Assertion, ...] = ()
     """Assertions before those of each case; in a conversation they apply to the last turn."""
     transform: Transform | None = None
-    """A change of each output before it is checked."""
+    """A transform of each output before it is checked."""
     repeat: Repeat = 1
     threshold: Threshold = 1.0
     min_score: Threshold | None = None
@@ -94,7 +94,7 @@ class Defaults(StrictModel):
     each_turn: tuple[Assertion, ...] = ()
     """Assertions before those of each turn of each case."""
     judge: Text | None = None
-    """The judge model for assertions that name none."""
+    """The judge model for assertions without a `model`."""
 
 
 class TestCase(CaseTurn):
@@ -106,26 +106,26 @@ class TestCase(CaseTurn):
     name: Text
     """Unique in the suite."""
     system: str | None = None
-    """The system prompt, in place of that of the role."""
+    """The system prompt; replaces the role's."""
     history: tuple[HistoryMessage, ...] = ()
-    """The messages before the prompt: of the user and of the assistant, in turn."""
+    """The messages before the prompt, alternating between user and assistant."""
     prompt_function: PromptFunction | None = None
-    """A function that writes the prompt, or all messages, in place of `prompt`. Like one of
-    promptfoo it gets a mapping with the variables, `vars`, and the model, `provider`."""
+    """A function that writes the prompt, or all messages; replaces `prompt`. As in promptfoo, it
+    receives a mapping with `vars` (the variables) and `provider` (the model)."""
     turns: tuple[CaseTurn, ...] = ()
-    """The user's messages in order, in place of `prompt`."""
+    """The user's messages in order; replaces `prompt`."""
     user: SimulatedUser | None = None
-    """The user who says what follows the prompt, if there is one, depending on the answers."""
+    """A simulated user, who continues the conversation after each reply; `prompt`, if it is set, is
+    the first message."""
     tags: tuple[Text, ...] = ()
     variables: Mapping[str, Any] = {}
-    """Values for `${name}` in prompts, expected outputs and texts of assertions; `$${name}` gives
-    a literal `${name}`. A case without variables replaces nothing."""
+    """Values for `${name}` in prompts, expected outputs and texts of assertions; write `$${name}`
+    for a literal `${name}`. In a case without variables nothing is replaced."""
     rows: Annotated[tuple[Mapping[str, Any], ...], Field(min_length=1)] = ()
-    """Variables of several cases that this one expands to. Their names are `name[number]`, unless
-    `name` contains `${…}`."""
+    """The variables of each row; the case becomes one case per row. The names of these
+    cases are `name[number]`, unless `name` contains `${…}`."""
     rows_file: Text | None = None
-    """A file of rows beside the suite (`.csv`, `.jsonl`, `.yaml`), or a glob; replaces `rows`. The
-    names are `name[number]`, unless `name` contains `${…}`."""
+    """A file of rows next to the suite (`.csv`, `.jsonl`, `.yaml`), or a glob; replaces `rows`."""
     repeat: Repeat | None = None
     """The number of runs; by default 1."""
     threshold: Threshold | None = None
@@ -136,13 +136,13 @@ class TestCase(CaseTurn):
     timeout: Seconds | None = None
     """The time limit of a run in seconds, including its assertions."""
     each_turn: tuple[Assertion, ...] = ()
-    """Assertions on the answer to each turn."""
+    """Assertions on the reply to each turn."""
     # Private attributes stay out of the file format; the loader sets them.
     _line: int | None = PrivateAttr(default=None)
     _values: Mapping[str, Any] = PrivateAttr(default={})
     # On the class for the same reason as `user_session`.
     is_scripted: ClassVar[bool] = False
-    """True if its replies are those that `select_replies` chose for one run."""
+    """True if `select_replies` has chosen its replies for one run."""
     scripts_tools: ClassVar[bool] = False
     """True if a reply of the case, in any run, calls a tool."""
 
@@ -220,13 +220,13 @@ class TestSuiteDefinition(WithExtensions, StrictModel):
 
     @property
     def is_expanded(self) -> bool:
-        """Return True if the cases are as the loader expanded them."""
+        """Return True if the cases are expanded, and unchanged since then."""
         # By identity: a copy of the suite may have other cases or defaults.
         pairs = zip(self._expanded, self._list_expanded_parts(), strict=False)
         return bool(self._expanded) and all(before is now for before, now in pairs)
 
     def mark_expanded(self) -> None:
-        """Note that the cases are expanded now."""
+        """Mark the cases as expanded."""
         self._expanded = self._list_expanded_parts()
 
     def _list_expanded_parts(self) -> tuple[object, ...]:

@@ -22,7 +22,7 @@ def compute_average(scores: Iterable[float | None]) -> float | None:
 def has_fallen(before: Sequence[float], now: Sequence[float]) -> bool:
     """Return whether the mean of scores fell by more than chance explains.
 
-    Of single runs every difference counts. Otherwise the means must differ by more than the
+    For single runs every difference counts. Otherwise the means must differ by more than the
     quantile of 95 % of the standard error of their difference: B. L. Welch, "The Generalization of
     'Student's' Problem when Several Different Population Variances are Involved", Biometrika 34
     (1947), with the normal distribution.
@@ -31,7 +31,7 @@ def has_fallen(before: Sequence[float], now: Sequence[float]) -> bool:
     variances = [variance(scores) for scores in (before, now) if len(scores) > 1]
     if not variances:
         return difference > TOLERANCE
-    # How much a single score varies is known from the other ones alone.
+    # A single score has no variance, so the variance of the other scores is used.
     before_variance, now_variance = variances[0], variances[-1]
     squared_error = before_variance / len(before) + now_variance / len(now)
     return difference > max(Z95 * math.sqrt(squared_error), TOLERANCE)

@@ -1,4 +1,4 @@
-"""Choice of the scripted replies of one run: by variant, model and number of the run."""
+"""Select the scripted replies of one run by variant, model and run number."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from llm_mock.suites.suite_replies import SuiteReply
 def select_replies(
     case: TestCase, run: int, variant: Mapping[str, str], model: str | None
 ) -> TestCase:
-    """Return a case with the replies of one run; a case without replies does not change.
+    """Return a case with the replies of one run; return a case without replies unchanged.
 
     Args:
         case: the case.
         run: the number of the run, from 1.
         variant: the names of the variant's entries by axis; empty without a matrix.
-        model: the id of the only model that is asked; None if an application asks its models.
+        model: the id of the model under test; None if an application calls its own models.
     """
     all_replies = [*case.replies]
     for turn in case.turns:
@@ -39,7 +39,7 @@ def select_replies(
 
 
 def _keep_most_specific(replies: Sequence[SuiteReply], model: str | None) -> tuple[SuiteReply, ...]:
-    """Return the replies without those for which a more specific one is for the same calls."""
+    """Drop each reply if a more specific reply to the same calls exists."""
     highest: dict[object, tuple[int, int]] = {}
     for reply in replies:
         calls = _describe_calls(reply, model)
@@ -60,8 +60,8 @@ def _rank(reply: SuiteReply, model: str | None) -> tuple[int, int]:
 
 def _describe_calls(reply: SuiteReply, model: str | None) -> tuple[object, ...]:
     """Return a key that is equal for replies to the same calls."""
-    # A single model distinguishes no calls. A tool result does not either: the reply to it
-    # belongs to the one that called the tool.
+    # A single model does not distinguish calls. Neither does a tool result: the reply to it
+    # belongs to the reply that called the tool.
     name = reply.model if model is None else model
     return (name, reply.schema_name, reply.prompt, reply.system)
 
@@ -69,14 +69,14 @@ def _describe_calls(reply: SuiteReply, model: str | None) -> tuple[object, ...]:
 def list_scripted_facts(case: TestCase, turn: CaseTurn) -> tuple[ScriptedFact, ...]:
     """Return the facts that the replies of a run state about a turn.
 
-    A case without any scripted tool call says nothing of the tools that a model would call.
+    A case without a scripted tool call states nothing about the tools that a model would call.
     """
     if not case.is_scripted:
         return ()
     facts: list[ScriptedFact] = []
     if case.scripts_tools:
         facts += ["tools", "steps"]
-    # A reply that fails takes no tokens.
+    # A reply that fails uses no tokens.
     successful = [reply for reply in turn.replies if reply.error is None]
     if successful and all(reply.usage is not None for reply in successful):
         facts.append("usage")

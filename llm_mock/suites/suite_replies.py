@@ -14,7 +14,7 @@ from llm_mock.support.validation import Text, Whole
 
 
 def _wrap_single(value: object) -> object:
-    """Return a list of a single text or number; anything else is returned as it is."""
+    """Wrap a single text or number in a list; return any other value unchanged."""
     return [value] if isinstance(value, (str, int)) else value
 
 
@@ -23,16 +23,16 @@ _RunNumber = Annotated[Whole, pydantic.Field(ge=1)]
 
 
 class SuiteReply(ScriptedReply):
-    """A reply in a suite: one of a script, perhaps for some variants or runs only."""
+    """A scripted reply in a suite, optionally for some variants or runs only."""
 
     variant: Annotated[
         tuple[Text, ...], _Single, pydantic.Field(json_schema_extra=accept_single)
     ] = ()
-    """The names of variants or of entries of the matrix that it is for; by default all."""
+    """The variants, or entries of the matrix, that it is for; by default all."""
     run: Annotated[
         tuple[_RunNumber, ...], _Single, pydantic.Field(json_schema_extra=accept_single)
     ] = ()
-    """The numbers of the runs of a repeated case that it is for, from 1; by default all."""
+    """The runs of a repeated case that it is for, from 1; by default all."""
 
     def is_for(self, variant: Mapping[str, str], run: int, model: str | None) -> bool:
         """Return True if it is for a run in a variant; see `select_replies`."""

@@ -24,32 +24,32 @@ class Target(StrictModel):
     function: FunctionReference | None = None
     """A sync or async function that takes the prompt and returns text or a JSON value.
 
-    It is given `session_id` and `history` if it has such parameters.
+    It also receives `session_id` and `history` if it has parameters with these names.
 
-    Either `app.py:answer`, with a file beside the suite, or `package.module:answer`.
+    Write `app.py:answer` for a file next to the suite, or `package.module:answer`.
     """
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     """The words of a command that runs in the suite's folder and prints the output.
 
-    The prompt replaces `{prompt}` in them; without that it is sent to standard input.
+    The prompt replaces `{prompt}` in them; if no word has `{prompt}`, it is sent to standard input.
     """
     url: Annotated[str, Field(pattern=r"^https?://[^/\s]")] | None = None
     """The URL that receives the prompt by POST; the output is the body of its response."""
     body: Any = Field(default={"prompt": PROMPT})
-    """The JSON body of the request; the prompt replaces `{prompt}` in its texts, as the session
-    does `{session_id}` and `{history}`."""
+    """The JSON body of the request; `{prompt}`, `{session_id}` and `{history}` in its texts are
+    replaced."""
     headers: Mapping[str, str] = {}
-    """Further headers of the request; `${NAME}` in them is an environment variable, and
-    `{session_id}` the session."""
+    """Further headers of the request; `${NAME}` in them is replaced by an environment variable, and
+    `{session_id}` by the id of the session."""
     mocked: bool = False
     """True if `llm-mock serve` answers the models of the application at `url`.
 
     A dry run sends a request only to such a URL.
     """
     output: JSONPath | None = None
-    """The path of the output in the JSON of the application; by default the whole text."""
+    """The path of the output in the application's JSON; by default the output is the whole text."""
     timeout: Seconds = 60.0
-    """Seconds that a command or an endpoint may take."""
+    """The time limit of a command or an endpoint in seconds."""
 
     @pydantic.model_validator(mode="after")
     def _check_kind(self) -> Target:

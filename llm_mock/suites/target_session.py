@@ -17,16 +17,16 @@ HISTORY = "{history}"
 SESSION_VARIABLE = "LLM_MOCK_SESSION_ID"
 HISTORY_VARIABLE = "LLM_MOCK_HISTORY"
 MAX_HISTORY_BYTES = 100_000
-"""The longest history in the environment of a command, where Linux allows 131,072 bytes."""
+"""The maximum size of the history variable; Linux allows 131,072 bytes per variable."""
 SESSION_PATTERN = "llm-mock-[0-9a-f]{32}"
-"""The form of an id: cassettes leave it out of account, as each run has another one."""
+"""The pattern of a session id; cassettes ignore it, because it differs in each run."""
 
 
 class TargetSession:
     """A conversation with the application under test."""
 
     def __init__(self) -> None:
-        # Never the same again: an application that keeps sessions must not find an old one.
+        # Unique: an application that stores sessions must not find an old one.
         self.id = f"llm-mock-{uuid.uuid4().hex}"
         self.history: list[dict[str, str]] = []
         """The messages before the current turn, each with `role` and `content`."""
@@ -37,24 +37,24 @@ class TargetSession:
         self.history.append({"role": "assistant", "content": output})
 
     def get_arguments(self) -> dict[str, object]:
-        """Return the values of the parameters that a function may have besides the prompt."""
+        """Return the arguments that a function may take besides the prompt, by name."""
         return {"session_id": self.id, "history": self._copy_history()}
 
     def _copy_history(self) -> list[dict[str, str]]:
-        # The application may change what it is given.
+        # Copied, because the application may change the history.
         copied = []
         for message in self.history:
             copied.append(dict(message))
         return copied
 
     def fill(self, text: str, prompt: str) -> str:
-        """Return a text with the prompt, the id and the history, as JSON, in their places."""
+        """Replace `{prompt}`, `{session_id}` and `{history}`, as JSON, in a text."""
         values = {PROMPT: prompt, SESSION_ID: self.id, HISTORY: self._format_history()}
-        # In one pass: what a prompt contains is no place.
+        # In one pass, so that placeholders inside the prompt stay unchanged.
         return replace_places(text, values)
 
     def fill_json(self, value: object, prompt: str) -> object:
-        """Return a JSON value with its texts filled; a text that is the history becomes a list."""
+        """Fill the texts of a JSON value; a text that is only `{history}` becomes a list."""
 
         def fill(text: str) -> object:
             if text == HISTORY:
@@ -67,7 +67,7 @@ class TargetSession:
         """Return an environment with the variables of the session."""
         variables = {SESSION_VARIABLE: self.id}
         history = self._format_history()
-        # A command that could not be started would be worse than one without the variable.
+        # A longer variable could keep the command from starting, so it is left out.
         if len(history.encode(errors="replace")) <= MAX_HISTORY_BYTES:
             variables[HISTORY_VARIABLE] = history
         return {**environment, **variables}
@@ -77,7 +77,7 @@ class TargetSession:
 
 
 def replace_places(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with each place replaced by its value."""
+    """Replace each placeholder in a text by its value."""
     places = map(re.escape, values)
     pattern = "|".join(places)
     return re.sub(pattern, lambda match: values[match[0]], text)
@@ -88,7 +88,7 @@ _current: ContextVar[TargetSession | None] = ContextVar(__name__, default=None)
 
 @contextmanager
 def open_session() -> Iterator[TargetSession]:
-    """Have the target be called in a new session within the context."""
+    """Use a new session for calls to the target within the context."""
     session = TargetSession()
     token = _current.set(session)
     try:
