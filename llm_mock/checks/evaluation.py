@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SUBJECTS = {"output": "Output", "prompt": "Prompt", "system": "System prompt"}
 """The subjects of messages, by the text that an assertion checks."""
-_NO_PROMPT = "the prompt, or what the application asked its models, is not known in this run"
+_NO_PROMPT = "the prompt of this run, or of the application's model calls, is unknown"
 
 
 def _require_type(schema: JSONObject) -> None:
@@ -53,7 +53,7 @@ class BaseAssertion(StrictModel, ABC):
     needs_run: ClassVar[bool] = False
     """True if it checks the run of the output; without a run it is skipped."""
     needs_calls: ClassVar[bool] = False
-    """True if it checks the calls of models; if they are not known, it is skipped."""
+    """True if it checks the model calls; if they are unknown, it is skipped."""
     dry_run_skip: ClassVar[str | None] = None
     """The reason to skip it in a dry run; None to evaluate it."""
     scripted_fact: ClassVar[ScriptedFact | None] = None
@@ -90,16 +90,16 @@ class BaseAssertion(StrictModel, ABC):
         """Check a text, data, an `AgentResult`, a response of `llm` or a `Call` of a mock.
 
         Returns:
-            A true value if it holds; false with the reason if it does not, or if it cannot be
-            checked.
+            A value that is true if the check holds, and false, with the reason, if it does not hold
+            or cannot run.
 
         Raises:
-            TypeError: the subject is nothing that can be checked.
+            TypeError: the subject has an unsupported type.
         """
         __tracebackhide__ = True
         output, context = read_subject(subject)
         run = context.result
-        # Like a case of a suite, of which nothing is checked if its run failed.
+        # As in a suite, nothing is checked if the run failed.
         if run is not None and not run.success:
             reason = f"the run failed: {shorten_name(run.error or '', SHOWN_OUTPUT)}"
             finding = Finding(None, reason)
@@ -114,7 +114,7 @@ class BaseAssertion(StrictModel, ABC):
         """Return the opposite check.
 
         Raises:
-            TypeError: it has none.
+            TypeError: the check has no opposite.
         """
         __tracebackhide__ = True
         opposite = self.type.removeprefix("not_") if self.is_negated else f"not_{self.type}"
@@ -148,7 +148,7 @@ class AssertionResult:
     turn: int = 0
     """The turn of the case that it belongs to, from 0."""
     tokens: int = 0
-    """Tokens that the assertion itself used to ask a model, input and output together."""
+    """Tokens that the assertion itself used to call a model, input and output together."""
     cost: Decimal | None = Decimal(0)
     """US dollars that the assertion itself spent; None if a price is unknown."""
     score: float | None = None
@@ -184,12 +184,13 @@ def evaluate_assertion(
         context: other facts about the run; by default none.
 
     Returns:
-        The result: passed, failed, or skipped if it needs a real model or a run. An assertion that
-        cannot be checked, as a function is missing or the judge gives no verdict, fails.
+        The result: passed, failed, or skipped if it needs a real model or a run. An assertion fails
+        if it cannot be checked, for example if a function is missing or the judge returns no
+        verdict.
     """
     context = context or RunContext()
     mistake = assertion.find_mistake(context)
-    # Reported even if the assertion would be skipped: a dry run is there to find mistakes.
+    # Reported even if the assertion would be skipped: a dry run must find mistakes.
     if mistake is not None:
         return AssertionResult(assertion, False, mistake)
     skip_reason = _get_skip_reason(assertion, context)
@@ -203,12 +204,12 @@ def evaluate_assertion(
     except TransformFailed as error:
         return AssertionResult(assertion, False, str(error))
     except ModelRefused:
-        # A judge of the project's own is skipped like any other.
+        # A function that calls a model is skipped like any other judge.
         when = " in a dry run" if context.dry_run else ""
         reason = f"Skipped{when}: {assertion.type}, its function asks a model"
         return AssertionResult(assertion, None, reason)
     except CaseTimedOut as error:
-        # A Python function may have given its own name already, which says more.
+        # A Python function may have set its own name already, which says more.
         error.during = error.during or f"the assertion {assertion.type}"
         raise
     return _make_result(assertion, outcome, context)
@@ -227,7 +228,7 @@ def _get_skip_reason(assertion: BaseAssertion, context: RunContext) -> str | Non
         if reason is not None:
             return f"Skipped with a cassette: {assertion.type}, {reason}"
     if context.result is None and assertion.needs_run:
-        return "Skipped: it needs a run, and only an output is given"
+        return "Skipped: it checks a run, but only an output is available"
     return None
 
 

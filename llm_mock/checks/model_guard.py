@@ -1,4 +1,4 @@
-"""Refuse models while functions of the project check an output in a dry run."""
+"""Refuse model calls while functions of the project check an output in a dry run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from llm_mock.boundaries.dry_run_hosts import restrict_to_this_machine
 from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.boundaries.strict_mock import activate_in_process, create_strict_mock
 
-FUNCTION_ADVICE = "In a dry run the functions of a suite ask no model."
+FUNCTION_ADVICE = "In a dry run the functions of a suite cannot call models."
 
 
 class _Guard:
-    """The mock that refuses calls of the suite's functions, shared by all that run now."""
+    """The mock that refuses model calls from functions, shared by all functions that run now."""
 
     lock = threading.Lock()
     users = 0
@@ -44,7 +44,7 @@ def refuse_models() -> Iterator[Callable[[], Sequence[str]]]:
 
 @contextmanager
 def keep_guard() -> Iterator[None]:
-    """Keep the mock of `refuse_models` after its first use, as starting it takes long."""
+    """Keep the mock of `refuse_models` after its first use, because it takes long to start."""
     with _Guard.lock:
         _Guard.keepers += 1
     try:

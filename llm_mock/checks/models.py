@@ -21,19 +21,19 @@ from llm_mock.support.text import shorten_name
 from llm_mock.support.validation import Text
 
 NO_JUDGE = (
-    "No model judges: name one in the assertion, model: …, in the defaults of the suite, "
-    "judge: …, or for the project, ini llm_mock_judge"
+    "No judge model: set model: … in the assertion, judge: … in the defaults of the suite, "
+    "or ini llm_mock_judge for the project"
 )
 """The problem of a check without a judge."""
 
 
 class SimilarAssertion(TextAssertion):
-    """The output has a similar meaning as a text, by cosine similarity of embeddings."""
+    """The output is similar in meaning to a text, by cosine similarity of embeddings."""
 
     dry_run_skip = "it asks an embedding model"
 
     def get_cassette_skip(self, cassette: CassetteState) -> str | None:
-        """Skip it with every cassette."""
+        """Skip the check with every cassette."""
         return "it asks an embedding model, and a cassette holds no embeddings"
 
     type: Literal["similar", "not_similar"] = "similar"
@@ -52,8 +52,8 @@ class SimilarAssertion(TextAssertion):
             if name is None:
                 return AssertionOutcome(
                     None,
-                    "No embedding model: name one in the assertion, model: …, "
-                    "or set one for all: llm embed-models default MODEL",
+                    "No embedding model: set model: … in the assertion, "
+                    "or set a default: llm embed-models default MODEL",
                 )
             model = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
             vectors = list(model.embed_multi([output, self.value]))
@@ -81,7 +81,7 @@ def _compute_similarity(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 class LLMJudgeAssertion(TextAssertion):
-    """The output meets criteria, as a judge model finds."""
+    """The output meets criteria, according to a judge model."""
 
     dry_run_skip = "it asks a model"
 
@@ -97,16 +97,16 @@ class LLMJudgeAssertion(TextAssertion):
         model = context.judges.resolve(self.model)
         if model is None:
             return AssertionOutcome(None, NO_JUDGE)
-        named = f"The model {shorten_name(model)!r}"
+        named = f"The judge model {shorten_name(model)!r}"
         try:
             outcome = self._judge(model, output)
         except NoSchemas:
-            message = f"{named} cannot judge, as it supports no schemas: name another, model: …"
+            message = f"{named} does not support schemas: set another one with model: …"
             return AssertionOutcome(None, message)
         except Exception as error:  # The other cases go on, whatever a provider raises.
-            return AssertionOutcome(None, f"{named} that judges failed: {format_error(error)}")
+            return AssertionOutcome(None, f"{named} failed: {format_error(error)}")
         if outcome.holds is None:
-            message = f"{named} that judges gave no verdict, but {outcome.message}"
+            message = f"{named} returned no verdict, but {outcome.message}"
             return outcome._replace(message=message)
         itself = ""
         if context.result is not None and model == context.result.model:
@@ -114,7 +114,7 @@ class LLMJudgeAssertion(TextAssertion):
         return outcome._replace(message=f"{outcome.message}{itself}", judge=model)
 
     def _judge(self, model: str, output: str) -> AssertionOutcome:
-        """Return the verdict of a model; without a verdict the message is the model's answer."""
+        """Return the verdict of a model; without a verdict, the message is the model's reply."""
         if self.threshold is None:
             return self._get_verdict(model, output)
         return self._get_grade(model, output, self.threshold)
@@ -143,5 +143,5 @@ class LLMJudgeAssertion(TextAssertion):
         holds, comparison = compare_score(grade.score, threshold)
         criteria = quote(self.criteria)
         reason = format_external_text(grade.reason)
-        message = f"Output meets the criteria {criteria} with {comparison}: {reason}"
+        message = f"Output scored {comparison}, on the criteria {criteria}: {reason}"
         return AssertionOutcome(holds, message, tokens, cost, grade.score)

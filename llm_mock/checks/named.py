@@ -1,4 +1,4 @@
-"""Checks as functions: each returns the check that YAML loads by the same name."""
+"""Checks as functions: each returns the check that YAML loads under the same name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TextOptions(TypedDict, total=False):
     """Options of all checks of a text."""
 
     transform: str
-    """A change of the text before the check: a path into its JSON, or a function."""
+    """A transform of the text before the check: a path into its JSON, or a function."""
     of: Literal["output", "prompt", "system"]
     """The text to check; by default the output."""
 
@@ -42,8 +42,8 @@ def check(subject: object, *checks: BaseAssertion) -> None:
         checks: the checks, such as `contains("Hello")`; at least one.
 
     Raises:
-        AssertionError: a check does not hold, or cannot be made.
-        TypeError: there is no check, or the subject is nothing that can be checked.
+        AssertionError: a check does not hold, or cannot run.
+        TypeError: no check is passed, or the subject has an unsupported type.
     """
     __tracebackhide__ = True
     for item in checks:
@@ -53,7 +53,7 @@ def check(subject: object, *checks: BaseAssertion) -> None:
                 f"not {described(item)}."
             )
     if not checks:
-        raise TypeError("Nothing to check: give checks, such as check(result, contains('Hello')).")
+        raise TypeError("No checks: pass at least one, such as check(result, contains('Hello')).")
     findings = [item(subject) for item in checks]
     bad = [finding for finding in findings if not finding]
     if not bad:
@@ -75,7 +75,7 @@ def contains(
 
 
 def icontains(value: str, **options: Unpack[TextOptions]) -> texts.IContainsAssertion:
-    """Check that the output contains a text, in upper or lower case."""
+    """Check that the output contains a text, ignoring case."""
     return texts.IContainsAssertion(value=value, **options)
 
 
@@ -112,7 +112,7 @@ def starts_with(
 
 
 def regex(pattern: str, **options: Unpack[TextOptions]) -> texts.RegexAssertion:
-    """Check that a pattern matches anywhere in the output, as by `re.search`."""
+    """Check that a pattern matches anywhere in the output, as with `re.search`."""
     return texts.RegexAssertion(pattern=pattern, **options)
 
 
@@ -128,7 +128,7 @@ def json(
     Args:
         path: the path of the part that must exist, such as `items[0].price`.
         value: the value that it must equal.
-        schema: the JSON Schema that it must fit.
+        schema: the JSON Schema that it must match.
         options: see `TextOptions`.
     """
     return texts.JSONAssertion(**_choose_given(path, value, schema), **options)
@@ -141,7 +141,7 @@ def contains_json(
     schema: JSONObject | None = None,
     **options: Unpack[TextOptions],
 ) -> texts.ContainsJSONAssertion:
-    """Check that the output contains a JSON object or list; the arguments are those of `json`."""
+    """Check that the output contains a JSON object or list; see `json` for the arguments."""
     return texts.ContainsJSONAssertion(**_choose_given(path, value, schema), **options)
 
 
@@ -152,7 +152,7 @@ def similar(
     model: str | None = None,
     **options: Unpack[TextOptions],
 ) -> models.SimilarAssertion:
-    """Check that the output has a similar meaning as a text, by embeddings.
+    """Check that the output is similar in meaning to a text, by embeddings.
 
     Args:
         value: the text.
@@ -166,7 +166,7 @@ def similar(
 def levenshtein(
     value: str, *, max_distance: int = 5, **options: Unpack[TextOptions]
 ) -> text_scores.LevenshteinAssertion:
-    """Check that the output differs from a text by at most so many edits of a character."""
+    """Check that the output differs from a text by at most `max_distance` edited characters."""
     return text_scores.LevenshteinAssertion(value=value, max_distance=max_distance, **options)
 
 
@@ -199,12 +199,12 @@ def judge(
     model: str | None = None,
     **options: Unpack[TextOptions],
 ) -> models.LLMJudgeAssertion:
-    """Check that the output meets criteria, as a judge model finds.
+    """Check that the output meets criteria, according to a judge model.
 
     Args:
         criteria: the criteria in plain language.
         threshold: the lowest passing score; by default the judge gives a yes or no.
-        model: the judge model; by default that of the project (ini `llm_mock_judge`).
+        model: the judge model; by default the project's (ini `llm_mock_judge`).
         options: see `TextOptions`.
     """
     return models.LLMJudgeAssertion(criteria=criteria, threshold=threshold, model=model, **options)
@@ -213,10 +213,11 @@ def judge(
 def python(
     function: str, *, threshold: float = 1.0, **options: Unpack[TextOptions]
 ) -> functions.PythonAssertion:
-    """Check the output by a function of the project.
+    """Check the output with a function of the project.
 
     Args:
-        function: `checks.py:is_polite`, in the working directory, or `package.module:is_polite`.
+        function: `checks.py:is_polite` for a file in the working directory, or
+            `package.module:is_polite`.
         threshold: the lowest passing score, for a function that returns one.
         options: see `TextOptions`.
     """
@@ -231,12 +232,12 @@ def javascript(
     config: JSONObject | None = None,
     **options: Unpack[TextOptions],
 ) -> JavaScriptAssertion:
-    """Check the output by JavaScript, which needs Node.js.
+    """Check the output with JavaScript, which needs Node.js.
 
     Args:
         code: an expression such as `output.length < 300`, or several lines with `return`.
-        function: in place of `code`, a file in the working directory with a function as its
-            default export, `checks.js`, or a function that it exports, `checks.js:isPolite`.
+        function: a function in a file of the working directory, in place of `code`: `checks.js`
+            for the default export, or `checks.js:isPolite`.
         threshold: the lowest passing number; by default every number above 0 passes.
         config: settings for the code, `context.config`.
         options: see `TextOptions`.
@@ -257,7 +258,7 @@ def tool_calls(
     *,
     allow_repeats: bool = False,
 ) -> runs.ToolCallsAssertion:
-    """Check that the tool calls match; the arguments are those of `tool_calls_match`."""
+    """Check that the tool calls match; see `AgentResult.tool_calls_match` for the arguments."""
     __tracebackhide__ = True
     expected = []
     for call in calls:
@@ -272,10 +273,10 @@ def trajectory(
     *,
     max_steps: int | None = None,
 ) -> TrajectoryAssertion:
-    """Check the calls of models, each followed by its tool calls.
+    """Check the order of model calls and their tool calls.
 
     Args:
-        steps: tool calls as for `tool_calls`, and `ExpectedModel("gpt-5*")` for a model.
+        steps: tool calls as for `tool_calls`, and `ExpectedModel("gpt-5*")` for a model call.
         mode: the comparison, as for `tool_calls`.
         max_steps: the largest number of steps.
     """
@@ -291,22 +292,22 @@ def trajectory(
 
 
 def reasoning_budget(max_reasoning_tokens: int) -> runs.ReasoningBudgetAssertion:
-    """Check that the run took at most so many reasoning tokens."""
+    """Check that the run used at most this number of reasoning tokens."""
     return runs.ReasoningBudgetAssertion(max_reasoning_tokens=max_reasoning_tokens)
 
 
 def max_tokens(value: int) -> runs.MaxTokensAssertion:
-    """Check that the run took at most so many tokens, input and output together."""
+    """Check that the run used at most this number of tokens, input and output together."""
     return runs.MaxTokensAssertion(value=value)
 
 
 def max_latency(value: float) -> runs.MaxLatencyAssertion:
-    """Check that the run took at most so many seconds, including tools."""
+    """Check that the run took at most this number of seconds, including tools."""
     return runs.MaxLatencyAssertion(value=value)
 
 
 def max_cost(value: float) -> runs.MaxCostAssertion:
-    """Check that the run cost at most so many US dollars."""
+    """Check that the run cost at most this amount in US dollars."""
     return runs.MaxCostAssertion(value=value)
 
 

@@ -29,14 +29,14 @@ _load_lock = threading.RLock()
 
 
 class ModelRefused(LLMMockError):
-    """A function of the project asked a model, or another machine, in a dry run."""
+    """A function of the project called a model, or another machine, in a dry run."""
 
 
 def validate_reference(reference: str) -> str:
-    """Return the reference to a function unchanged.
+    """Validate a reference to a function, and return it unchanged.
 
     Raises:
-        ValueError: the reference has another form, or names a file outside of the suite's folder.
+        ValueError: the reference is malformed, or names a file outside of the suite's folder.
     """
     module, _, name = reference.rpartition(":")
     if not module.strip() or not name.isidentifier():
@@ -44,20 +44,20 @@ def validate_reference(reference: str) -> str:
     if module.endswith(".py"):
         problem = find_path_problem(module)
         if problem is not None:
-            raise ValueError(f"{problem}; name a module: package.module:{name}")
+            raise ValueError(f"{problem}; use a module instead: package.module:{name}")
     return reference
 
 
 def find_path_problem(file: str) -> str | None:
-    """Return the problem of a file's path that leads out of the suite's folder, or None."""
+    """Return the problem with a path that leads out of the suite's folder, or None."""
     path = Path(file)
     if path.is_absolute() or ".." in path.parts:
-        return f"{file!r} lies outside of the suite's folder"
+        return f"{file!r} is outside of the suite's folder"
     return None
 
 
 FunctionReference = Annotated[str, pydantic.AfterValidator(validate_reference)]
-"""A reference: `checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
+"""`checks.py:is_polite` for a file next to the suite, or `package.module:is_polite`."""
 
 
 def find_error_source(error: BaseException, function: Callable[..., object]) -> tuple[str, str]:
@@ -120,7 +120,7 @@ def call_safely(
 
     Raises:
         LLMMockError: the function raised; the message is the part after the function's name.
-        ModelRefused: the function asked a model in a dry run, whatever it did then.
+        ModelRefused: the function called a model in a dry run, even if it handled the error.
     """
     if not context.dry_run:
         return _call_safely(function, name, output, context, passing)
@@ -160,7 +160,7 @@ def _call_safely(
         error.during = f"{name}{find_error_source(error, function)[1]}"
         raise
     except BaseException as error:
-        # Includes SystemExit: the project's code ends its own case, not the run.
+        # Includes SystemExit: the project's code may end its own case, but not the run.
         place = find_error_source(error, function)[1]
         raise LLMMockError(f" raised {format_error(error)}{place}") from None
 
@@ -170,7 +170,7 @@ def load_function(reference: str, folder: Path) -> Callable[..., Any]:
 
     Args:
         reference: `file.py:function` or `package.module:function`.
-        folder: the folder of files, which modules may be imported from, too.
+        folder: the folder of files, from which modules can be imported, too.
 
     Raises:
         LLMMockError: there is no such function; the message is the part after the reference.
@@ -206,7 +206,7 @@ def resolve_file(name: str, folder: Path) -> Path:
     """Return the path of a file in the folder.
 
     Raises:
-        LLMMockError: the file lies outside of it; the message is the part after the reference.
+        LLMMockError: the file is outside of it; the message is the part after the reference.
     """
     # Resolved, as a symbolic link may lead out of the folder.
     path = (folder / name).resolve()
@@ -257,5 +257,5 @@ def _import_module(name: str) -> ModuleType:
             importlib.invalidate_caches()
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        hint = f"a file beside the suite is {error.name}.py:…"
+        hint = f"for a file next to the suite, write {error.name}.py:…"
         raise LLMMockError(f": there is no module {str(error.name)!r}; {hint}") from None

@@ -68,7 +68,7 @@ class _ToolAssertion(RunAssertion):
         """Return the names of the expected tools."""
 
     def find_mistake(self, context: RunContext) -> str | None:
-        """Report an expected call of a tool that the agent does not offer."""
+        """Report an expected call to a tool that the agent does not offer."""
         # A negated assertion may well name a tool that must not be offered.
         if self.is_negated or context.offered is None:
             return None
@@ -111,7 +111,7 @@ class ToolCallsAssertion(_ToolAssertion):
     """The calls; a plain tool name is a call with any arguments."""
     mode: Mode = "strict"
     allow_repeats: bool = False
-    """Whether each of these may be called several times, in the modes without an order."""
+    """Whether each of these calls may occur several times, in the modes without an order."""
     allow_unknown: bool = False
     """Whether they may name tools that the agent does not offer."""
 
@@ -119,8 +119,8 @@ class ToolCallsAssertion(_ToolAssertion):
     def _reject_always_true(self) -> ToolCallsAssertion:
         if not self.calls and self.mode in ("superset", "in_order"):
             raise ValueError(
-                f"no calls, mode {self.mode}: every run has at least none; "
-                "name some, or leave the mode out"
+                f"mode {self.mode} without calls: every run would pass; "
+                "add some calls, or remove the mode"
             )
         if self.allow_repeats and self.mode in ("strict", "in_order"):
             raise ValueError(f"mode {self.mode}: {NO_REPEATS}")
@@ -142,7 +142,7 @@ class ToolCallsAssertion(_ToolAssertion):
 
 
 class ReasoningBudgetAssertion(RunAssertion):
-    """The run took at most so many reasoning tokens; passes if the model reports none."""
+    """The run used at most a number of reasoning tokens; passes if the model reports none."""
 
     dry_run_skip = "only a real model reasons"
 
@@ -175,7 +175,7 @@ def _count_reasoning_tokens(details: object) -> int:
 
 
 class MaxTokensAssertion(RunAssertion):
-    """The run took at most so many tokens, input and output together."""
+    """The run used at most a number of tokens, input and output together."""
 
     dry_run_skip = "only a real model takes tokens"
     scripted_fact = "usage"
@@ -187,20 +187,20 @@ class MaxTokensAssertion(RunAssertion):
         if not _has_token_counts(result):
             return _fail_without_tokens(result)
         usage = result.usage
-        # A provider may report one of them only.
+        # A provider may report only one of them.
         tokens = (usage.input or 0) + (usage.output or 0)
         limit = f"{self.value:,}"
         return _compare(f"Took {tokens:,} tokens", limit, tokens <= self.value)
 
 
 class MaxLatencyAssertion(RunAssertion):
-    """The run took at most so many seconds, including tools."""
+    """The run took at most a number of seconds, including tools."""
 
     needs_calls = False
     dry_run_skip = "only a real model takes time"
 
     def get_cassette_skip(self, cassette: CassetteState) -> str | None:
-        """Skip it with replayed replies."""
+        """Skip the check with replayed replies."""
         return "replayed replies take no time" if cassette == "replayed" else None
 
     type: Literal["max_latency"] = "max_latency"
@@ -209,7 +209,7 @@ class MaxLatencyAssertion(RunAssertion):
 
     def _check_run(self, result: AgentResult) -> AssertionOutcome:
         if math.isnan(result.duration):
-            return AssertionOutcome(None, "It is not known how many seconds it took")
+            return AssertionOutcome(None, "The duration of the run is unknown")
         is_within = result.duration <= self.value
         usage = f"Took {result.duration:.3g} s"
         limit = f"{self.value:g} s"
@@ -217,7 +217,7 @@ class MaxLatencyAssertion(RunAssertion):
 
 
 class MaxCostAssertion(RunAssertion):
-    """The run cost at most so much."""
+    """The run cost at most an amount."""
 
     dry_run_skip = "only a real model costs something"
     scripted_fact = "usage"
@@ -232,11 +232,11 @@ class MaxCostAssertion(RunAssertion):
         if result.cost is None:
             return AssertionOutcome(
                 None,
-                f"The price of the model {shorten_name(result.model)!r} is not known: "
-                "give it (ini llm_mock_prices), or install the prices of the providers: "
+                f"The price of the model {shorten_name(result.model)!r} is unknown: "
+                "set it (ini llm_mock_prices), or install the prices of the providers: "
                 "pip install 'pytest-llm-mock[cost]'",
             )
-        # By way of text: Decimal(0.1) is not 0.1.
+        # Converted from text, because Decimal(0.1) is not 0.1.
         limit = Decimal(str(self.value))
         return _compare(
             f"Cost {format_dollars(result.cost)}", format_dollars(limit), result.cost <= limit
@@ -257,4 +257,4 @@ def _has_token_counts(result: AgentResult) -> bool:
 
 def _fail_without_tokens(result: AgentResult) -> AssertionOutcome:
     model = shorten_name(result.model)
-    return AssertionOutcome(None, f"The model {model!r} did not report how many tokens it took")
+    return AssertionOutcome(None, f"The model {model!r} did not report its token usage")

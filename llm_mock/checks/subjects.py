@@ -19,17 +19,17 @@ SHOWN_OUTPUT = 500
 
 
 def read_subject(subject: object) -> tuple[str, RunContext]:
-    """Return the output of a subject, and what else is known of it.
+    """Return the output of a subject, and the other facts that are known about it.
 
     Raises:
-        TypeError: the subject is nothing that can be checked.
+        TypeError: the subject has an unsupported type.
     """
     __tracebackhide__ = True
     if isinstance(subject, AgentResult):
         return _read_result(subject, None)
     if isinstance(subject, Call):
         return _read_result(_convert_call(subject), subject.system)
-    # Who has a response has imported `llm`.
+    # A caller with a response of `llm` has already imported `llm`.
     llm = sys.modules.get("llm")
     if llm is not None and isinstance(subject, (llm.Response, llm.AsyncResponse)):
         return _read_result(_convert_response(subject), subject.prompt.system or "")
@@ -66,11 +66,11 @@ def _read_response(response: Any) -> tuple[str, list[Any], float]:
         text = response.text_or_raise()
         calls = response.tool_calls_or_raise()
     except ValueError:
-        raise TypeError("The response is not awaited yet: await response.text() first.") from None
+        raise TypeError("The response was not awaited: await response.text() first.") from None
     duration = response.duration_ms()
     if isinstance(duration, int):
         return text, calls, duration / 1000
-    # An async response gives it only to async code.
+    # Only async code can read the duration of an async response.
     duration.close()
     return text, calls, math.nan
 
@@ -79,7 +79,7 @@ def _convert_call(call: Call) -> AgentResult:
     """Return the run of a recorded call of a model."""
     answer = call.response
     requested: Sequence[Mapping[str, Any]] = ()
-    # Data of the project may have other keys beside one of this name.
+    # Other data may have a key of this name, too, but with other keys next to it.
     if isinstance(answer, dict) and {"tool_calls"} <= answer.keys() <= {"text", "tool_calls"}:
         requested = answer["tool_calls"]
         answer = answer.get("text", "")

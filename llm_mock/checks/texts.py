@@ -66,7 +66,7 @@ class ContainsAssertion(_Comparison):
 
 
 class IContainsAssertion(TextAssertion):
-    """The output contains a text, in upper or lower case."""
+    """The output contains a text, ignoring case."""
 
     type: Literal["icontains", "not_icontains"] = "icontains"
     value: NonEmptyText
@@ -139,7 +139,7 @@ class StartsWithAssertion(_Comparison):
 
 
 class RegexAssertion(TextAssertion):
-    """A pattern matches anywhere in the output, as by `re.search`."""
+    """A pattern matches anywhere in the output, as with `re.search`."""
 
     type: Literal["regex", "not_regex"] = "regex"
     pattern: str
@@ -198,7 +198,7 @@ class _JSONAssertionBase(TextAssertion):
     """The expected value."""
     # "schema" is a method of pydantic's models.
     json_schema: JSONObject | None = Field(default=None, alias="schema")
-    """The JSON Schema that the value must fit."""
+    """The JSON Schema that the value must match."""
 
     @pydantic.field_validator("json_schema")
     @classmethod
@@ -243,7 +243,7 @@ class _JSONAssertionBase(TextAssertion):
 
 
 class JSONAssertion(_JSONAssertionBase):
-    """The output is JSON; a `path` in it exists, its `value` is equal, its `schema` fits."""
+    """The output is JSON; optionally `path` exists, equals `value` and matches `schema`."""
 
     type: Literal["json", "not_json"] = "json"
 
@@ -252,7 +252,7 @@ class JSONAssertion(_JSONAssertionBase):
         try:
             value = parse_json(output)
         except FencedJSON as error:  # A ValueError, too; it has advice of its own.
-            advice = "assert contains_json to accept that, or ask the model for JSON alone"
+            advice = "use contains_json to accept that, or ask the model for JSON alone"
             return AssertionOutcome(False, f"Output is not JSON: {error}; {advice}")
         except ValueError as error:
             return AssertionOutcome(False, f"Output is not JSON: {error}")
@@ -262,7 +262,7 @@ class JSONAssertion(_JSONAssertionBase):
 
 
 class ContainsJSONAssertion(_JSONAssertionBase):
-    """The output contains a JSON object or list that fits, as in a code fence or a sentence."""
+    """The output contains a matching JSON object or list, such as in a code fence or a sentence."""
 
     type: Literal["contains_json", "not_contains_json"] = "contains_json"
 
@@ -287,7 +287,7 @@ def _check_schema(json_schema: JSONObject, value: object, subject: str) -> Asser
     try:
         problems = list(schemas.find_violations(json_schema, value, called="", strict=True))
     except (ArithmeticError, RecursionError, ValueError) as error:
-        # Such as a schema that refers to itself, or an invalid address in it.
+        # For example, the schema refers to itself or contains an invalid address.
         message = f"{subject} cannot be checked by the schema: {format_error(error)}"
         return AssertionOutcome(None, message)
     if not problems:

@@ -1,4 +1,4 @@
-"""The check of a trajectory: the calls of models and of tools, in their order."""
+"""The check of a trajectory: the calls to models and tools, in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from llm_mock.support.validation import Text, Whole
 
 
 class TrajectoryStep(StrictModel):
-    """An expected step: the call of a model, or the call of a tool with at least its arguments."""
+    """An expected step: a model call, or a tool call with at least these arguments."""
 
     model: Text | None = None
     """The id of a model, or a glob such as `gpt-5*`."""
@@ -27,14 +27,14 @@ class TrajectoryStep(StrictModel):
     @pydantic.model_validator(mode="after")
     def _require_one(self) -> TrajectoryStep:
         if (self.model is None) == (self.name is None):
-            raise ValueError("needs a 'model' or the 'name' of a tool, and not both")
+            raise ValueError("needs either a 'model' or the 'name' of a tool")
         if self.model is not None and self.arguments:
-            raise ValueError("only the call of a tool has 'arguments'")
+            raise ValueError("'arguments' need the 'name' of a tool")
         return self
 
 
 class TrajectoryAssertion(RunAssertion):
-    """The steps of the run match: its calls of models, each followed by its tool calls."""
+    """The steps of the run match: its model calls, each followed by its tool calls."""
 
     dry_run_skip = "only a real model chooses the steps"
     scripted_fact = "steps"

@@ -33,10 +33,10 @@ def _validate_path(path: str) -> str:
 
 
 def validate_transform(transform: str) -> str:
-    """Return a transform unchanged.
+    """Validate a transform, and return it unchanged.
 
     Raises:
-        ValueError: it has no form that a transform can have.
+        ValueError: the transform is malformed.
     """
     if transform.startswith(CODE):
         if not transform.removeprefix(CODE).strip():
@@ -59,15 +59,15 @@ def _is_function(transform: str) -> bool:
 
 def _is_javascript(transform: str) -> bool:
     file, colon, _ = transform.partition(":")
-    # Without a name a path in JSON could be meant.
+    # Without a name, it could be a path in JSON.
     return bool(colon) and file.endswith(SUFFIXES)
 
 
 JSONPath = Annotated[str, pydantic.AfterValidator(_validate_path)]
 """Keys and positions that lead to a part of JSON, such as `choices.0.message.content`."""
 Transform = Annotated[str, pydantic.AfterValidator(validate_transform)]
-"""A change of the output before the check: a path into its JSON, `$.answer`, or a function,
-`checks.py:cleaned` or `clean.js:cleaned` beside the suite or `package.module:cleaned`; or
+"""A transform of the output before the check: a path into its JSON, `$.answer`; a function,
+`checks.py:cleaned` or `clean.js:cleaned` next to the suite or `package.module:cleaned`; or
 JavaScript, `javascript: output.trim()`."""
 
 
@@ -76,11 +76,11 @@ class TransformFailed(LLMMockError):
 
 
 def apply_transform(transform: str, output: str, context: RunContext) -> str:
-    """Return the text that a transform makes of an output.
+    """Apply a transform to an output, and return the text.
 
     Raises:
         TransformFailed: the output has no such part, or the function failed.
-        ModelRefused: the function asked a model in a dry run.
+        ModelRefused: the function called a model in a dry run.
     """
     try:
         if transform.startswith(CODE):
@@ -100,7 +100,7 @@ def apply_transform(transform: str, output: str, context: RunContext) -> str:
 
 
 def _run_transform(code: JSONObject, output: str, context: RunContext) -> str:
-    # JSON has no undefined, so such an answer has no value.
+    # JSON has no undefined: `value` is missing then.
     value = run_javascript({**code, "transform": True}, output, context).get("value")
     if value is None:
         raise LLMMockError(" returned no value. Is a return statement missing?")
@@ -111,7 +111,7 @@ def to_text(returned: object) -> str:
     """Return the result of a function as text: texts unchanged, other values as JSON.
 
     Raises:
-        LLMMockError: JSON cannot hold it; the message is the part after the function's name.
+        LLMMockError: it is not a JSON value; the message is the part after the function's name.
     """
     if isinstance(returned, str):
         return returned
@@ -128,7 +128,7 @@ def to_text(returned: object) -> str:
     except (TypeError, ValueError):
         kind = type(returned).__name__
         raise LLMMockError(
-            f" returned an object of type {kind}: return a text, or a value that JSON can hold"
+            f" returned an object of type {kind}: return a text, or a JSON value"
         ) from None
 
 
@@ -136,17 +136,18 @@ def extract_text(output: str, path: str) -> str:
     """Return the text at a path of the JSON in an output; other values as JSON.
 
     Raises:
-        LLMMockError: there is none; the message is the part after the path.
+        LLMMockError: the output is not JSON, or the path does not exist in it; the message is the
+            part after the path.
     """
     try:
         value = get_value(parse_json(output), path)
     except FencedJSON as error:  # A ValueError, too; it has advice of its own.
         raise LLMMockError(
-            f" needs JSON, and {error}: ask the model for JSON alone, "
+            f" needs JSON, but {error}: ask the model for JSON alone, "
             "or take it out of the fence with a function: file.py:function"
         ) from None
     except ValueError as error:
-        raise LLMMockError(f" needs JSON, and {shorten(output)} is not JSON: {error}") from None
+        raise LLMMockError(f" needs JSON, but {shorten(output)} is not JSON: {error}") from None
     except LLMMockError as error:
         raise LLMMockError(f": {error}") from None
     if isinstance(value, str):

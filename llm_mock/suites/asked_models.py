@@ -1,4 +1,4 @@
-"""Find models that checks ask and that `llm` does not know, before anything is asked."""
+"""Find the models of checks that `llm` does not know, before a run calls any model."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from llm_mock.suites.schema import TestCase
 from llm_mock.support.text import shorten, shorten_name
 
 ROLES = {
-    "judge": "which judges",
-    "embedding": "which compares meanings",
-    "user": "which plays the user",
+    "judge": "the judge model",
+    "embedding": "the embedding model",
+    "user": "the simulated user's model",
 }
-"""The use of a model in messages, by its kind."""
+"""The description of a model in messages, by its kind."""
 _MISSPELLING = 0.8
-"""The similarity of two names, from 0 to 1, from which on one is taken for a misspelling."""
+"""The lowest similarity, from 0 to 1, at which a name counts as a misspelling of another."""
 
 
 class AskedModel(NamedTuple):
-    """A model that a check or a case asks."""
+    """A model that a check or a case calls."""
 
     kind: str
     """One of `ROLES`."""
     name: str | None
-    """The id of the model; None if nothing names one."""
+    """The id of the model; None if neither the check nor a setting names one."""
     line: int | None
 
 
@@ -40,27 +40,27 @@ class UnknownModel(NamedTuple):
     kind: str
     line: int | None
     similar: tuple[str, ...]
-    """Known names that are similar."""
+    """Similar names that `llm` knows."""
 
     def __str__(self) -> str:
-        text = f"llm knows no {self.kind} model {shorten(self.name)}, {ROLES[self.kind]}."
+        text = f"llm does not know {ROLES[self.kind]} {shorten(self.name)}."
         if self.similar:
             return f"{text} Did you mean {' or '.join(map(shorten_name, self.similar))}?"
         command = "embed-models" if self.kind == "embedding" else "models"
-        return f"{text} `llm {command}` lists those that it knows; a plugin may be missing."
+        return f"{text} Run `llm {command}` to list the known models; a plugin may be missing."
 
 
 def iterate_asked_models(cases: Sequence[TestCase], choice: JudgeChoice) -> Iterator[AskedModel]:
-    """Yield the models that cases and their assertions ask.
+    """Yield the models that cases and their assertions call.
 
     Args:
         cases: the cases of a suite, expanded.
-        choice: the judges of the run.
+        choice: the judge settings of the run.
     """
     for case in cases:
         if case.user is not None and case.user.model is not None:
             yield AskedModel("user", case.user.model, case.line)
-        # Only a case with a simulated user has these still.
+        # The expansion moves `each_turn` into the turns, except for a simulated user.
         yield from iterate_check_models(case.each_turn, case.line, choice)
         for turn in case.all_turns:
             yield from iterate_check_models(turn.assertions, case.line, choice)
@@ -69,12 +69,12 @@ def iterate_asked_models(cases: Sequence[TestCase], choice: JudgeChoice) -> Iter
 def iterate_check_models(
     checks: Iterable[BaseAssertion], line: int | None, choice: JudgeChoice
 ) -> Iterator[AskedModel]:
-    """Yield the models that checks ask.
+    """Yield the models that checks call.
 
     Args:
         checks: the checks of a case or a step.
-        line: its line.
-        choice: the judges of the run.
+        line: the line of the case or step.
+        choice: the judge settings of the run.
     """
     for check in checks:
         if isinstance(check, LLMJudgeAssertion):
@@ -97,12 +97,12 @@ def find_unknown_models(asked: Iterable[AskedModel]) -> Iterator[UnknownModel]:
 
 
 def check_models(asked: Sequence[AskedModel], label: str, *, needs_judge: bool) -> None:
-    """Raise an error if there is no such model, before anything is asked.
+    """Raise an error for an unknown model or a missing judge, before any model is called.
 
     Args:
-        asked: the models that are asked.
+        asked: the models that the run calls.
         label: the name of the file in messages.
-        needs_judge: True if nothing judges by default.
+        needs_judge: True if there is no default judge.
 
     Raises:
         InvalidFile: `llm` does not know a model, or a check has no judge.

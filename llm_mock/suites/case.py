@@ -40,37 +40,37 @@ from llm_mock.support.text import format_error
 from llm_mock.support.time_limit import CaseTimedOut, check_time, get_seconds_left
 
 DRY_RUN_OUTPUT = "[dry-run] Simulated response."
-"""The answer of the model in a dry run, for a case without an expected output."""
+"""The reply of the model in a dry run, for a case without an expected output."""
 
 
 class DryRunModel(MockLLMModel):
-    """A model that replaces the agent's, without network, keys or the user's `llm`.
+    """A model that replaces the agent's in a dry run, and needs no network, key or plugin.
 
     Args:
         model_id: the id of the agent's model.
-        outputs: the answers to the first prompts, in order; further ones get `DRY_RUN_OUTPUT`.
+        outputs: the replies to the first prompts, in order; further prompts get `DRY_RUN_OUTPUT`.
     """
 
     def __init__(self, model_id: str, outputs: Iterable[str] = ()) -> None:
-        # All that the base class would set, in each case of a suite.
+        # Only the attributes that a run needs, as each case of a suite creates such a model.
         self.model_id = model_id
         self._outputs = deque(outputs)
 
     def execute(
         self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None = None
     ) -> Iterator[str]:
-        """Answer a prompt; nobody reads the history of such a model, so it keeps none."""
+        """Yield the next output, without recording the call: nobody reads it."""
         yield self._outputs.popleft() if self._outputs else DRY_RUN_OUTPUT
 
 
 def get_dry_run_output(turn: CaseTurn) -> str:
-    """Return the answer to a turn in a dry run."""
+    """Return the model's reply to a turn in a dry run."""
     return DRY_RUN_OUTPUT if turn.expected_output is None else turn.expected_output
 
 
 NO_SCRIPT = nullcontext()
-"""The context of a case without replies; it can be entered again and again."""
-# The user must fix these; other cases would fail of them, too.
+"""A reusable context for cases without replies."""
+# The user must fix these errors; they would fail all other cases, too.
 AGENT_ERRORS = (
     InvalidAgent,
     MissingExtra,
@@ -102,7 +102,7 @@ class CaseRunner(RepeatingRunner):
         return self.agent.asks.model
 
     def _prepare(self) -> Attempt | None:
-        # Servers may need long to start, and serve all runs.
+        # Servers may take long to start, and all runs share them.
         try:
             if self.dry_run:
                 refuse_remote_servers(self.agent.servers)
@@ -121,7 +121,7 @@ class CaseRunner(RepeatingRunner):
         try:
             if self.dry_run and self.agent.servers:
                 refuse_remote_servers(self.agent.servers)
-            # Most cases have no script, and save the call.
+            # Most cases have no script, and need no mock.
             with _open_script() if case.is_scripted else NO_SCRIPT as scripted:
                 model = self._choose_model(case, scripted)
                 for number, turn in enumerate(self._list_turns(case)):
@@ -138,10 +138,10 @@ class CaseRunner(RepeatingRunner):
         except Exception as error:
             message = _describe_error(error)
             agent_fails = isinstance(error, AGENT_ERRORS)
-        # A turn that raised has a result in the session.
+        # The session also has the result of a turn that raised.
         turns += map(self._convert_result, session.results[len(turns) :])
         transcript = ""
-        # The turns of a successful dry run say all, and a transcript takes long.
+        # A successful dry run is explained by its turns, and a transcript takes long to format.
         if not self.dry_run or message is not None:
             transcript = "\n\n".join(map(str, session.results))
         return Conversation(turns, assertions, message, agent_fails, transcript)
@@ -152,9 +152,9 @@ class CaseRunner(RepeatingRunner):
         return iterate_turns(case, self.dry_run)
 
     def _create_session(self, case: TestCase) -> AgentSession:
-        """Return a session whose tool calls end with the time of the run, in any thread.
+        """Return a session that starts with the history of a case.
 
-        The history of the case is its conversation so far.
+        Its tool calls time out when the time of the run is over, in any thread.
         """
         agent = self._get_agent(case)
         conversation = None
@@ -165,7 +165,7 @@ class CaseRunner(RepeatingRunner):
         remaining = math.inf
         if self._get_limit(case) is not None:
             remaining = get_seconds_left(math.inf)
-        # A shorter timer of another tool may end the run instead.
+        # There is no limit, or the shorter timer of another tool ends the run.
         if remaining == math.inf:
             return AgentSession(agent, conversation)
         timeout = min(remaining, agent.timeout or remaining)
@@ -173,13 +173,13 @@ class CaseRunner(RepeatingRunner):
         return AgentSession(replace(agent, timeout=max(timeout, 0.001)), conversation)
 
     def _get_agent(self, case: TestCase) -> Agent:
-        """Return the agent with the system prompt of a case, if it has one of its own."""
+        """Return the agent, with the case's own system prompt if it has one."""
         if case.system is None:
             return self.agent
         return replace(self.agent, system_prompt=case.system)
 
     def _choose_model(self, case: TestCase, scripted: ScriptedMock | None) -> Any:
-        """Return the model to use; None for that of the agent."""
+        """Return the model to use; None for the agent's own."""
         if scripted is not None:
             return scripted.mock.get_model(self.model_id)
         if self.model_override is not None or not self.dry_run:
@@ -193,7 +193,7 @@ class CaseRunner(RepeatingRunner):
         mock = model.mock()
         if mock is not None:
             for output in outputs:
-                # Optional: a turn that fails leaves the replies of later ones unused.
+                # Optional: a failed turn leaves the replies of later turns unused.
                 mock.configurator.add(model.model_id, output, optional=True)
         return model
 
@@ -243,7 +243,7 @@ class CaseRunner(RepeatingRunner):
 
 @contextmanager
 def _open_script() -> Iterator[ScriptedMock]:
-    """Yield the mock that gives the replies of a case."""
+    """Yield a mock for the scripted replies of a case."""
     scripted = ScriptedMock(processes=False, at_boundary=False)
     try:
         yield scripted
@@ -254,7 +254,7 @@ def _open_script() -> Iterator[ScriptedMock]:
 def _run_turn(
     session: AgentSession, turn: CaseTurn, model: llm.Model | None, scripted: ScriptedMock | None
 ) -> tuple[AgentResult, str | None]:
-    """Return the result of a turn, and its error or the reply that was not used."""
+    """Return the result of a turn, and its error or a message about an unused reply."""
     problem = None
     if scripted is not None:
         scripted.script(turn)
@@ -270,7 +270,7 @@ def _run_turn(
 
 def _is_key_refused(error: BaseException | None) -> bool:
     """Return True if the provider refuses the key, so that no prompt can succeed."""
-    # The attribute is that of the SDKs of OpenAI and Anthropic.
+    # The SDKs of OpenAI and Anthropic set this attribute.
     status = getattr(error, "status_code", None)
     return status in (401, 403)
 
@@ -281,9 +281,9 @@ def _describe_error(error: Exception) -> str:
             message = error.args[0]
         else:
             message = error
-        known = "`llm models` lists those that llm knows"
-        return f"{message}. {known}; `llm install` adds the models of a plugin."
-    # Their messages say what to do; the type adds nothing.
+        advice = "Run `llm models` to list the known models, or `llm install` to add a plugin."
+        return f"{message}. {advice}"
+    # Their messages say what to do without the type of the error.
     if isinstance(error, (LLMMockError, llm.NeedsKeyException)):
         return str(error)
     return format_error(error)

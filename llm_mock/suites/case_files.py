@@ -17,7 +17,7 @@ class CaseFiles(NamedTuple):
     """The files of the cases of a suite."""
 
     folder: Path
-    """The folder that names are relative to."""
+    """The folder that file names are relative to."""
     allowed: Path
     """The folder that files must be in."""
 
@@ -47,7 +47,7 @@ class CaseFiles(NamedTuple):
         return [str(path.relative_to(self.folder)) for path in paths]
 
     def read_text(self, name: str) -> str:
-        """Return the text of a file without its last line end.
+        """Return the text of a file without a final newline.
 
         Raises:
             InvalidFile: the file is unreadable, or not in the allowed folder.
@@ -57,12 +57,12 @@ class CaseFiles(NamedTuple):
             # Resolved, as a symbolic link may lead out of the folder.
             is_allowed = path.resolve().is_relative_to(self.allowed.resolve())
         except (OSError, RuntimeError, ValueError):
-            # Reading it fails, too, with a better message.
+            # Reading the file fails below, with a better message.
             is_allowed = True
         if not is_allowed:
             raise InvalidFile(
-                f"{name} lies outside of {self.allowed}: put it there, or allow a folder "
-                "that has both, by --files-in FOLDER or ini llm_mock_files_in"
+                f"{name} is outside of {self.allowed}: move it there, or set --files-in FOLDER "
+                "or ini llm_mock_files_in to a folder that contains both"
             )
         text = yaml_files.read(path).replace("\r\n", "\n")
         return text.removesuffix("\n")

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     import llm
 
 CHAT_FORM = (
-    "it must be texts, one of the system if at all, then of the user and of the assistant in "
-    "turn, the last one of the user"
+    "the messages must be texts: optionally one system message, then user and assistant messages "
+    "in turn, with a user message at the end"
 )
-"""The form of messages that a case can have."""
+"""The messages that a case can have, for error messages."""
 
 
 class HistoryMessage(StrictModel):
@@ -25,16 +25,16 @@ class HistoryMessage(StrictModel):
 
 
 class Chat(NamedTuple):
-    """The messages that a model is sent."""
+    """The messages to send to a model."""
 
     prompt: str
     system: str | None = None
-    """The system prompt; None for that of the role."""
+    """The system prompt; None for the role's own."""
     history: tuple[HistoryMessage, ...] = ()
 
 
 def parse_chat(messages: object) -> Chat | None:
-    """Return the chat of a list of messages with `role` and `content`; see `CHAT_FORM`.
+    """Parse a list of messages with `role` and `content`; see `CHAT_FORM`.
 
     Returns:
         The chat; None for other data.
@@ -54,7 +54,7 @@ def parse_chat(messages: object) -> Chat | None:
 
 
 def _get_pairs(messages: object) -> list[tuple[object, str]]:
-    """Return role and content of each message; empty if these are not messages of text."""
+    """Return the role and content of each message; empty if one is not a text message."""
     if not isinstance(messages, list):
         return []
     pairs = []
@@ -66,23 +66,23 @@ def _get_pairs(messages: object) -> list[tuple[object, str]]:
 
 
 def find_history_problem(roles: Sequence[object]) -> str | None:
-    """Return the problem of the roles of a history, or None.
+    """Return the problem with the roles of a history, or None.
 
-    A model is given pairs of messages: each of the user's was answered.
+    A history has pairs of messages: the assistant has answered each message of the user.
     """
     expected = ["user", "assistant"] * (len(roles) // 2)
     if list(roles) == expected:
         return None
-    return "the messages must be of the user and of the assistant in turn, before the prompt"
+    return "the messages must alternate, beginning with the user and ending with the assistant"
 
 
 def play_history(
     model: llm.Model, history: Sequence[HistoryMessage], system: str | None
 ) -> llm.Conversation:
-    """Return an `llm` conversation in which the messages of a history were said.
+    """Return an `llm` conversation that contains the messages of a history.
 
     Args:
-        model: a model that answers with the messages of the assistant, in order.
+        model: a model that replies with the messages of the assistant, in order.
         history: the messages.
         system: the system prompt of the conversation.
     """

@@ -1,4 +1,4 @@
-"""The turns of a case as they are run: those of the suite, or those of a simulated user."""
+"""Iterate over the turns of a case: written in the suite, or played by a simulated user."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from llm_mock.suites.results import AssertionResult, TurnResult, total_cost
 from llm_mock.suites.schema import CaseTurn, TestCase
 from llm_mock.suites.simulated_user import SimulatedUser, UserMessage, ask_user
 
-NEEDS_MODEL = "Skipped in a dry run: a model plays the user; give the user a script"
+NEEDS_MODEL = "Skipped in a dry run: a model plays the user; add a 'script' to the user"
 
 
 class UserSession:
-    """A conversation of a simulated user.
+    """A conversation with a simulated user.
 
     Args:
         case: the case.
         user: its user.
-        dry_run: whether the script speaks, and no model.
+        dry_run: whether to use the script instead of a model.
 
     Raises:
-        LLMMockError: the user says nothing at all, or its model failed.
+        LLMMockError: the user ends the conversation at once, or its model failed.
     """
 
     def __init__(self, case: TestCase, user: SimulatedUser, dry_run: bool) -> None:
@@ -31,7 +31,7 @@ class UserSession:
         self._script: list[str] | None = None
         self._exchanges: list[tuple[str, str]] = []
         self._asked: list[UserMessage] = []
-        """The messages that a model gave since the last turn."""
+        """The messages that a model wrote since the last turn."""
         self.message = case.prompt
         """The next message; None at the end of the conversation."""
         if user.is_scripted(dry_run):
@@ -49,7 +49,7 @@ class UserSession:
         return self._script is None or bool(self._script)
 
     def hear(self, result: TurnResult) -> TurnResult:
-        """Decide the next message, and return the result with what that took."""
+        """Choose the user's next message, and return the result with its tokens and cost added."""
         self._exchanges.append((self.message or "", result.output))
         self.message = None
         if len(self._exchanges) < self._user.max_turns:
@@ -74,11 +74,11 @@ class UserSession:
 
 
 def iterate_turns(case: TestCase, dry_run: bool) -> Iterable[CaseTurn]:
-    """Return the turns of a case; those of a simulated user depend on the answers.
+    """Return the turns of a case; a simulated user's turns depend on the replies.
 
     Raises:
-        LLMMockError: (while they are read) the simulated user says nothing at all, or its model
-            failed.
+        LLMMockError: (during iteration) the simulated user ends the conversation at once, or its
+            model failed.
     """
     if case.user is None:
         return case.all_turns
@@ -97,12 +97,12 @@ def _iterate_messages(case: TestCase, user: SimulatedUser, dry_run: bool) -> Ite
         turn = case.model_copy(update=fields)
         turn.__dict__["user_session"] = session
         yield turn
-        # They are for the whole conversation.
+        # The first turn configures the replies for the whole conversation.
         replies = ()
 
 
 def end_turn(turn: CaseTurn, result: TurnResult) -> tuple[CaseTurn, TurnResult]:
-    """Return a turn with the assertions on its answer, and the result with all that it took.
+    """Return a turn with the assertions on its reply, and the result with the user's costs.
 
     Raises:
         LLMMockError: the model that plays the user failed.
@@ -113,11 +113,11 @@ def end_turn(turn: CaseTurn, result: TurnResult) -> tuple[CaseTurn, TurnResult]:
     result = session.hear(result)
     if session.message is None:
         return turn, result
-    # The others are about the last answer.
+    # The other assertions apply to the last reply only.
     return turn.model_copy(update={"assertions": turn.each_turn}), result
 
 
 def skip_all(case: TestCase, reason: str) -> list[AssertionResult]:
-    """Return the skipped assertions of a case that cannot be run, such as without a user."""
+    """Return all assertions of a case that cannot run, as skipped."""
     assertions = (*case.each_turn, *case.assertions)
     return [AssertionResult(assertion, None, reason) for assertion in assertions]

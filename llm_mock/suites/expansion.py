@@ -1,4 +1,4 @@
-"""Expansion of the cases of a suite: files, defaults, rows and variables are applied."""
+"""Expand the cases of a suite: apply files, defaults, rows and variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PART_SIZE = 100
 _ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
 
 _LIMITS = ("repeat", "threshold", "min_score", "timeout")
-"""The fields of a case that the defaults may give."""
+"""The fields of a case that `defaults` can set."""
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a part of a suite."""
@@ -53,7 +53,7 @@ def expand_cases(
     folder: Path,
     allowed: Path,
 ) -> tuple[TestSuiteDefinition, list[SuiteProblem]]:
-    """Return the suite with cases that can run by themselves, and the problems.
+    """Return the suite with its cases expanded, and the problems found.
 
     Args:
         suite: the suite.
@@ -76,19 +76,19 @@ def expand_cases(
         except LLMMockError as error:
             label = format_case_label(case.name, position)
             problems.append((("cases", position), f"{label}: {error}"))
-            # The suite is too large, and other cases may be as large.
+            # The suite is too large, and expanding other cases would make it larger.
             break
         for location, text in expansion.problems:
             label = format_case_label(case.name, position)
             problems.append((location, f"{label}: {text}"))
     problems += _check_names(expanded)
     fields = {
-        # They are applied now.
+        # The defaults are applied now.
         "defaults": Defaults(),
         "cases": tuple(case for _, case in expanded),
     }
     suite = suite.model_copy(update=fields)
-    # A mistake in the defaults is found in each case.
+    # Without duplicates: each case reports a mistake in the defaults.
     return suite, list(dict.fromkeys(problems))
 
 
@@ -119,11 +119,11 @@ class _CaseExpansion:
         self._case = case
 
     def expand(self) -> list[TestCase]:
-        """Return the runnable case, or one for each of its rows."""
+        """Return the runnable case, or one case per row."""
         case = self._case
         shared = {**self._defaults.variables, **case.variables}
         rows = case.rows or ({},)
-        # Counted before the rows are made, as they may not fit into memory.
+        # Counted before the rows are expanded, as they may not fit into memory.
         parts_per_row = self._count_assertions()
         if case.rows:
             parts_per_row += len(shared) + 1
@@ -146,7 +146,7 @@ class _CaseExpansion:
         return cases
 
     def _count_assertions(self) -> int:
-        """Return the number of assertions of one row, those of the defaults included."""
+        """Return the number of assertions of one row, including those of the defaults."""
         case = self._case
         defaults = self._defaults
         of_each_turn = len(defaults.each_turn) + len(case.each_turn)
@@ -160,7 +160,7 @@ class _CaseExpansion:
         for key in ("prompt", "expected_output"):
             file_key = f"{key}_file"
             name = getattr(turn, file_key)
-            # Both are a problem, which is reported already.
+            # Setting both keys is a problem, which `_check_shape` reports.
             if name is None or getattr(turn, key) is not None:
                 continue
             file_place = (*place, file_key)
@@ -197,7 +197,7 @@ class _CaseExpansion:
         """Return the case with defaults and variables applied."""
         case = self._case
         defaults = self._defaults
-        # The name of a row has its values already, unless it says itself where they belong.
+        # A generated name of a row, such as `name[1]`, contains no variables.
         if variables.values and (name == case.name or has_reference(case.name)):
             name = variables.replace_text(name)
         first = self._expand_assertions(("defaults",), defaults.assertions, variables)
@@ -224,7 +224,7 @@ class _CaseExpansion:
         fields["variables"] = {}
         fields["rows"] = ()
         runnable = case.model_copy(update=fields)
-        # A suite that is expanded again keeps the values of the first time.
+        # A suite that is expanded again keeps the values of the first expansion.
         runnable._values = variables.values or case._values
         return runnable
 
@@ -308,19 +308,19 @@ def _place_assertions(
     last: Sequence[Assertion],
 ) -> dict[str, tuple[Assertion, ...]]:
     """Return the assertions of a runnable case outside of its turns."""
-    # The turns have all assertions, if there are turns.
+    # Turns, if there are any, have all assertions.
     if case.turns:
         return {"assertions": (), "each_turn": ()}
-    # Which turn of a simulated user is the last one is known when it is run.
+    # Only the run shows which turn of a simulated user is the last one.
     if case.user is not None:
         return {"assertions": (*first, *last), "each_turn": tuple(each)}
     return {"assertions": (*first, *each, *last), "each_turn": ()}
 
 
 def _get_limit(case: TestCase, defaults: Defaults, key: str) -> Any:
-    """Return a field of the case, else of the defaults; None if neither gives it."""
+    """Return a field of the case, or else of the defaults; None if neither sets it."""
     own = getattr(case, key)
-    # Only what the suite says: the defaults' own defaults are applied when a case runs.
+    # Only values that the suite sets: the built-in defaults are applied when a case runs.
     if own is None and key in defaults.model_fields_set:
         return getattr(defaults, key)
     return own
@@ -347,16 +347,16 @@ def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProb
             continue
         elif first == position:
             name = shorten(case.name)
-            yield place, f"two rows have the name {name}: add a variable that differs"
+            yield place, f"two rows have the name {name}: add a variable to it that differs"
         else:
             line = ""
             if owner.line:
-                line = f", and the case at line {owner.line} has it"
+                line = f": the case at line {owner.line} has the same name"
             yield place, f"duplicate name {shorten(case.name)}{line}"
 
 
 def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:
-    """Yield the problems with a case: missing and contradicting keys, invalid variables."""
+    """Yield the problems with a case: missing or contradictory keys, invalid variables."""
     prompts = ("prompt", "prompt_file", "prompt_function", "turns")
     yield from _check_choice(place, case, prompts, is_required=case.user is None)
     yield from _check_choice(place, case, ("turns", "user"))
@@ -366,7 +366,7 @@ def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:
     outputs = ("expected_output", "expected_output_file")
     if case.turns:
         for key in _find_present(case, outputs):
-            yield (*place, key), f"{key!r} belongs to each of the turns, as there are 'turns'"
+            yield (*place, key), f"add {key!r} to the turns, not to the case"
     else:
         yield from _check_choice(place, case, outputs)
     yield from _check_choice(place, case, ("rows", "rows_file"))
@@ -385,11 +385,11 @@ def _check_choice(
     keys: Sequence[str],
     is_required: bool = False,
 ) -> Iterator[SuiteProblem]:
-    """Yield a problem if several of the keys are present, or none of required ones."""
+    """Yield a problem if several of the keys are present, or if all are missing but required."""
     present = _find_present(turn, keys)
     if len(present) > 1:
         names = " and ".join(map(repr, present))
-        yield (*place, present[1]), f"{names} exclude each other: leave all out but one"
+        yield (*place, present[1]), f"{names} cannot be combined: keep one of them"
     elif is_required and not present:
         yield place, "'prompt' is missing"
 
@@ -410,14 +410,14 @@ def _check_variables(place: Place, variables: Mapping[str, object]) -> Iterator[
         if not DOTTED_NAME.fullmatch(name):
             rule = "use letters, digits, _ and single dots, with a letter or _ at the start"
             label = shorten(name)
-            yield (*place, name), f"invalid name of a variable, {label}: {rule}"
+            yield (*place, name), f"invalid variable name {label}: {rule}"
         if value is not None and not isinstance(value, (str, bool, int, float)):
             actual = describe_data(value)
-            problem = f"the variable {name!r} should be {expected}, not {actual}"
+            problem = f"the variable {name!r} must be {expected}, not {actual}"
             yield (*place, name), problem
 
 
 def _describe_unknown(name: str, known: Sequence[str]) -> str:
     if name in known:
-        return f"${{{name}}} has no value in every row: give it one in each, or in 'variables'"
+        return f"${{{name}}} has no value in some rows: set it in each row, or in 'variables'"
     return f"unknown variable ${{{name}}}{suggest_name(name, known)}"

@@ -1,7 +1,7 @@
-"""Explanation of a failed case: its place, prompts, calls, outputs and assertions.
+"""Explain a failed case: its place, prompts, calls, outputs and assertions.
 
-Texts of models and tools cannot control a terminal or pass for other lines: they are indented, and
-characters that are not printable are escaped.
+Texts from models and tools cannot control a terminal or imitate other lines: they are indented, and
+unprintable characters are escaped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def format_failed_case(
 
     Args:
         result: the result of the case.
-        path: the file of the suite; None for one made in Python.
+        path: the file of the suite; None for a suite made in Python.
         signs: the signs for passed, failed and skipped assertions.
         variant: the name of the variant; empty without a matrix.
         has_assertions: whether to show the error or the assertions, and the reason in the first
@@ -49,7 +49,7 @@ def _make_lines(
     has_assertions: bool,
 ) -> Iterator[str]:
     attempt = result.decisive_attempt
-    # Assertions of weight 0 only measure.
+    # Assertions with weight 0 cannot fail a case.
     failed = [each for each in attempt.assertions if each.passed is False and each.assertion.weight]
     place = _format_place(result, path)
     case = shorten_name(result.case.name)
@@ -63,7 +63,7 @@ def _make_lines(
         runs = len(result.attempts)
         failures = sum(each.status == "failed" for each in result.attempts)
         yield f"  pass rate {result.rate}"
-        yield f"  {failures} of {runs} runs failed; the first of them:"
+        yield f"  {failures} of {runs} runs failed; the first failed run:"
     for position in _find_turns(attempt, failed):
         yield from _format_turn(result, attempt, position)
     if has_assertions:
@@ -97,7 +97,7 @@ def _get_reason(
     attempt: Attempt,
     failed: Sequence[AssertionResult],
 ) -> str:
-    """Return the error, else the score that is too low and the first failed assertion."""
+    """Return the error, or else the score that is too low and the first failed assertion."""
     if attempt.error is not None:
         return attempt.error
     score = _get_score_reason(attempt)
@@ -108,7 +108,7 @@ def _get_reason(
 
 
 def _get_score_reason(attempt: Attempt) -> str:
-    """Return the score that is too low; empty if none is."""
+    """Return the score if it is too low, as text; otherwise an empty text."""
     if attempt.error is not None or not attempt.misses_score:
         return ""
     return format_score(attempt.score, attempt.min_score)
@@ -165,7 +165,7 @@ def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterato
 def _get_prompt(result: CaseResult, attempt: Attempt, position: int) -> str:
     if position < len(attempt.turns):
         return attempt.turns[position].prompt
-    # The turn was not run, so that a simulated user has said nothing.
+    # The turn did not run, so a simulated user has not written a prompt.
     all_turns = result.case.all_turns
     return (all_turns[position].prompt or "") if position < len(all_turns) else ""
 
@@ -185,5 +185,5 @@ def format_cassette_usage(replayed: int, recorded: int, without: int) -> str:
     """
     text = f"Cassettes: {format_count(replayed, 'call')} replayed, {recorded:,} recorded"
     if without:
-        text += f"; {format_count(without, 'run')} asked no model that could be recorded"
+        text += f"; {format_count(without, 'run')} made no call that could be recorded"
     return text

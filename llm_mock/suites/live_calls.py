@@ -1,4 +1,4 @@
-"""Observe the model calls of an application in a live run, while they pass through."""
+"""Observe the model calls that an application makes in a live run."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 
 class _Observer:
-    """Has each call made for real, and reads the answer; it takes the place of a cassette."""
+    """Passes each call to the real model and reads the response; used in place of a cassette."""
 
     mode = "all"
 
     def __init__(self) -> None:
         self.left_alone: list[str] = []
-        """The requests that cannot be read, as their hosts are left alone."""
+        """The requests that cannot be observed, because their hosts are not intercepted."""
 
     def answer(self, mock: Mock, record: Call, request: Request) -> PassthroughCall:
-        """Return the call to make for real."""
-        # Nothing is written, so the record of the request needs no more than the model.
+        """Return the call to pass to the real model."""
+        # Nothing is written, so the record of the request needs only the model.
         made = schema.RecordedRequest(model=request.model_id, prompt="", turn=1)
         return Recording(made, request, mock, record, _as_user, {})
 
     def note_left_alone(self, request: str, fix: str) -> None:
-        """Note a call that is made unobserved."""
+        """Note a call that cannot be observed."""
         self.left_alone.append(f"{request}. {fix}")
 
 
 @contextmanager
 def _as_user() -> Iterator[None]:
-    # The process has the keys of the person who runs it already.
+    # This process already has the user's keys.
     yield
 
 
 class ObservingMock(CassetteMock):
-    """Has the calls of a live run made for real, and records them in its history."""
+    """Passes the calls of a live run to real models, and records them in its history."""
 
     def __init__(self) -> None:
         self._observer = _Observer()
@@ -57,11 +57,11 @@ class ObservingMock(CassetteMock):
         super().__init__(cast("Cassette", self._observer), None, {})
 
     def explain_embedding(self, model_id: str) -> str:
-        """Return why an embedding model of `llm`, which cannot be observed, is not asked."""
+        """Return why a call to an embedding model, which cannot be observed, is refused."""
         name = shorten_name(repr(model_id))
         return (
-            f"The embedding model {name} was asked while the calls of a live run are observed. "
-            "Leave out the checks of the application's calls, or run with a dry run."
+            f"The embedding model {name} was called, but calls to embedding models cannot be "
+            "observed in a live run. Remove the checks of model calls, or use a dry run."
         )
 
     def find_unread(self) -> str | None:
@@ -71,16 +71,16 @@ class ObservingMock(CassetteMock):
 
 
 class LiveCalls:
-    """Observes the calls of live runs, one mock for each run of a case."""
+    """Observes the calls of live runs, with one mock for each run of a case."""
 
     def __init__(self) -> None:
         self._mocks = ContextMocks(ONE_JOB_ADVICE)
 
     @contextmanager
     def activate(self, target: Target) -> Iterator[None]:
-        """Observe the models of this process within the context.
+        """Observe the model calls of this process within the context.
 
-        The processes that a function starts are not observed.
+        Processes that a function starts are not observed.
         """
         if target.function is None:
             # The command calls its models through the server of its mock.
@@ -96,7 +96,7 @@ class LiveCalls:
 
     @contextmanager
     def leave_alone(self) -> Iterator[None]:
-        """Have the calls of one run of a case made unobserved within the context."""
+        """Do not observe the calls of one run of a case within the context."""
         with self._mocks.use(None):
             yield
 

@@ -1,4 +1,4 @@
-"""Loading of suite files; errors name the line of each problem."""
+"""Load suite files; errors name the line of each problem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from llm_mock.support.text import shorten
 from llm_mock.support.validation import Location, describe_data
 from llm_mock.support.yaml_files import Document
 
-_EXPECTED = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
+_EXPECTED = "a suite has apiVersion, kind: TestSuite, metadata and cases"
 
 
 def load_suite(
@@ -29,11 +29,11 @@ def load_suite(
 
     Args:
         path: the YAML file. The files that its cases name are relative to its folder.
-        files_in: the folder outside of which no such file may be; by default that of the YAML file.
+        files_in: the folder that must contain these files; by default the folder of the YAML file.
 
     Returns:
-        The suite. Each case has `prompt` or `turns`, and the defaults applied; a case with rows is
-        expanded to one for each. `defaults`, `variables`, `rows` and the keys that end in `_file`
+        The suite. Each case has `prompt` or `turns`, and the defaults applied; a case with rows
+        becomes one case per row. `defaults`, `variables`, `rows` and the keys that end in `_file`
         are empty.
 
     Raises:
@@ -53,7 +53,7 @@ def load_suite(
         raise document.error(problem, ["kind"])
     find_case = functools.partial(_find_case, data.get("cases"))
     suite = document.as_model(TestSuiteDefinition, find_case)
-    # Before the expansion, whose problems name these lines.
+    # Before the expansion, because its problems name these lines.
     _set_places(suite, document)
     folder = document.path.parent
     if files_in is None:
@@ -79,7 +79,7 @@ def _set_places(suite: TestSuiteDefinition, document: Document) -> None:
 
 
 def expand_suite(suite: TestSuiteDefinition) -> TestSuiteDefinition:
-    """Expand a suite made in Python as `load_suite` does; an expanded suite does not change.
+    """Expand a suite made in Python as `load_suite` does; return an expanded suite unchanged.
 
     The files that its cases name must be in the folder of the suite, or the working directory.
 
@@ -115,7 +115,7 @@ def _expand(
     allowed: Path,
 ) -> tuple[TestSuiteDefinition, list[SuiteProblem]]:
     """Return the suite with files, defaults, rows and variables applied, and its problems."""
-    # All problems are collected, so that one run shows all that is to be fixed.
+    # All problems are collected, so that one run shows everything to fix.
     problems = list(find_target_problems(suite))
     matrix = suite.matrix
     if matrix is not None:

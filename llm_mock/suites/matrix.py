@@ -23,7 +23,7 @@ class _Entry(StrictModel):
     """An entry in a list of the matrix."""
 
     main_key: ClassVar[str] = "name"
-    """The key whose value a plain text gives."""
+    """The key that a plain text sets."""
 
     name: Text | None = None
     """The name of its variants; by default the value of the main key."""
@@ -53,7 +53,7 @@ class _EntryOrText(_Entry):
 
 
 class MatrixModel(_EntryOrText):
-    """A model that replaces that of the role; a plain id is a model without options."""
+    """A model that replaces the role's; a plain id is a model without options."""
 
     main_key = "model"
 
@@ -70,12 +70,12 @@ class MatrixRole(_EntryOrText):
 
     role: Text
     """The path of its file, relative to the folder of the suite."""
-    # A `Role`, once the file is loaded. The type would be an import upward.
+    # A `Role`, once the file is loaded. Its type would need an upward import.
     _role: Any = PrivateAttr(default=None)
 
 
 class MatrixPrompt(_Entry):
-    """A system prompt that replaces that of the role."""
+    """A system prompt that replaces the role's."""
 
     name: Text
     text: str | None = None
@@ -85,7 +85,7 @@ class MatrixPrompt(_Entry):
     @pydantic.model_validator(mode="after")
     def _require_one(self) -> MatrixPrompt:
         if (self.text is None) == (self.file is None):
-            raise ValueError("needs a 'text' or a 'file', and not both")
+            raise ValueError("needs either a 'text' or a 'file'")
         return self
 
 
@@ -117,12 +117,12 @@ class Matrix(StrictModel):
     def _validate_axes(self) -> Matrix:
         axes = list(self.axes)
         if not axes:
-            raise ValueError(f"is empty: list the entries to compare, as {', '.join(AXES)}")
+            raise ValueError(f"is empty: add lists to compare, such as {', '.join(AXES)}")
         if self.targets and len(axes) > 1:
             axes.remove("targets")
             other = axes[0]
-            reason = "a target asks models of its own"
-            raise ValueError(f"'targets' and {other!r} exclude each other: {reason}")
+            reason = "a target calls its own models"
+            raise ValueError(f"'targets' and {other!r} cannot be combined: {reason}")
         return self
 
     @property
@@ -136,7 +136,7 @@ class Matrix(StrictModel):
         return axes
 
 
-# The order of the names in the name of a variant.
+# In the order of the entries in the name of a variant.
 AXES = {
     "roles": "role",
     "targets": "target",
@@ -149,15 +149,16 @@ AXES = {
 def find_matrix_problems(matrix: Matrix, target: Target | None) -> Iterator[SuiteProblem]:
     """Yield the problems with a matrix that its schema does not find."""
     if target is not None:
-        fix = "write it as one of the 'targets'" if matrix.targets else "leave one of them out"
-        yield ("matrix",), f"'target' and 'matrix' exclude each other: {fix}"
+        fix = "add the target to 'targets'" if matrix.targets else "remove one of them"
+        yield ("matrix",), f"'target' and 'matrix' cannot be combined: {fix}"
     for axis, entries in matrix.axes.items():
         yield from _find_duplicates(axis, entries)
     # All combinations of the entries.
     sizes = map(len, matrix.axes.values())
     number = math.prod(sizes)
     if number > MAX_VARIANTS:
-        yield ("matrix",), f"gives {number:,} variants: at most {MAX_VARIANTS:,} are supported"
+        problem = f"the matrix has {number:,} variants, more than {MAX_VARIANTS:,}"
+        yield ("matrix",), f"{problem}: remove some entries"
 
 
 def _find_duplicates(axis: str, entries: Sequence[_Entry]) -> Iterator[SuiteProblem]:
@@ -175,7 +176,7 @@ def _find_duplicates(axis: str, entries: Sequence[_Entry]) -> Iterator[SuiteProb
         name = shorten(entry.display_name)
         yield (
             ("matrix", axis, position),
-            f"duplicate {word} {name}{place}: leave it out, or give one of them another 'name'",
+            f"duplicate {word} {name}{place}: remove it, or set another 'name'",
         )
 
 

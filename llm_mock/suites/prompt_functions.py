@@ -1,4 +1,4 @@
-"""Functions of the project that write the messages of a case, in Python or JavaScript."""
+"""Call functions of the project, in Python or JavaScript, that write the messages of a case."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from llm_mock.support.text import shorten_name
 
 
 def is_javascript(reference: str) -> bool:
-    """Return whether a reference names a file of JavaScript."""
+    """Return whether a reference names a JavaScript file."""
     return reference.partition(":")[0].endswith(SUFFIXES)
 
 
 def validate_prompt_function(reference: str) -> str:
-    """Return a reference to a function unchanged.
+    """Validate a reference to a function, and return it unchanged.
 
     Raises:
-        ValueError: it has no form that such a reference can have.
+        ValueError: the reference is malformed.
     """
     if not is_javascript(reference):
         return validate_reference(reference)
@@ -38,8 +38,8 @@ def validate_prompt_function(reference: str) -> str:
 
 
 PromptFunction = Annotated[str, pydantic.AfterValidator(validate_prompt_function)]
-"""A function that writes the prompt: `prompts.py:greet`, `package.module:greet`, `prompts.js:greet`
-or `prompts.js`, whose default export it is then."""
+"""A function that writes the prompt: `prompts.py:greet`, `package.module:greet`,
+`prompts.js:greet`, or `prompts.js` for its default export."""
 
 
 def find_skip(reference: str) -> str | None:
@@ -58,7 +58,7 @@ def write_chat(
         reference: the function. As in promptfoo it gets a mapping with `vars` and `provider`.
         model_id: the id of the model under test; None if unknown.
         context: the case, and the facts of its run.
-        sends_chats: whether there may be messages besides the prompt; else they become JSON.
+        sends_chats: whether to send several messages; otherwise they become one prompt, as JSON.
 
     Raises:
         LLMMockError: the function failed, or returned no messages.
@@ -72,7 +72,7 @@ def write_chat(
     try:
         if is_javascript(reference):
             code = {"function": reference, "transform": True}
-            # JSON has no undefined, so such an answer has no value.
+            # JSON has no undefined: `value` is missing then.
             returned = run_javascript(code, argument, context).get("value")
         else:
             function = load_function(reference, context.folder or Path())
@@ -88,7 +88,7 @@ def write_chat(
 
 
 def _read_chat(returned: object) -> Chat:
-    """Return the chat that a function returned: a list of messages, or a text, perhaps of one."""
+    """Parse the return value of a function: a list of messages, the same as JSON, or a prompt."""
     messages = returned
     if isinstance(returned, str):
         try:
@@ -99,5 +99,5 @@ def _read_chat(returned: object) -> Chat:
     if chat is not None:
         return chat
     if isinstance(returned, list):
-        raise LLMMockError(f" returned a chat that is not supported: {CHAT_FORM}")
+        raise LLMMockError(f" returned an unsupported chat: {CHAT_FORM}")
     return Chat(to_text(returned))

@@ -45,7 +45,7 @@ class Conversation(NamedTuple):
 
 
 class Subject(ABC):
-    """A subject of cases that brings its own runner, unlike an agent and a target."""
+    """A test subject with its own runner, unlike an agent or a target."""
 
     @property
     @abstractmethod
@@ -59,24 +59,24 @@ class Subject(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatingRunner(ABC):
-    """A runner of cases that repeats each of them."""
+    """A runner that runs each case as often as required."""
 
     folder: Path | None
     """The folder of the suite."""
     dry_run: bool
     repeat: int | None
-    """The number of runs; None for that of the case, else 1."""
+    """The number of runs; None for the case's own, or else 1."""
     threshold: float | None
-    """The share of runs that must pass; None for that of the case, else all."""
+    """The share of runs that must pass; None for the case's own, or else all."""
     retry: int
     judge: str | None = None
-    """The id of the judge model for all assertions; None for those of the assertions."""
+    """The id of the judge model for all assertions; None for each assertion's own."""
     timeout: float | None = None
-    """The time limit of a run in seconds; None for that of the case, else no limit."""
+    """The time limit of a run in seconds; None for the case's own, or else no limit."""
     cassettes: SuiteCassettes | None = None
-    """The cassettes for replies of models; None to record nothing."""
+    """The cassettes for model responses; None to record nothing."""
     snapshots: Snapshots | None = None
-    """The outputs that the runs must give; None to compare nothing."""
+    """The outputs that the runs must reproduce; None to compare nothing."""
     variant: Mapping[str, str] = field(default_factory=dict)
     """The names of the variant's entries by axis; empty without a matrix."""
 
@@ -85,7 +85,7 @@ class RepeatingRunner(ABC):
 
     @property
     def is_sequential(self) -> bool:
-        """Return True if cases cannot run at once."""
+        """Return True if cases must run one after the other."""
         return False
 
     @property
@@ -109,7 +109,7 @@ class RepeatingRunner(ABC):
         """Prepare a run before its time begins.
 
         Returns:
-            A failed attempt if that is not possible, else None.
+            A failed attempt if the preparation fails, else None.
         """
         return None
 
@@ -120,7 +120,7 @@ class RepeatingRunner(ABC):
     def _check_turn(
         self, turn: CaseTurn, number: int, result: TurnResult, context: RunContext
     ) -> tuple[TurnResult, list[AssertionResult]]:
-        """Return the result of a turn with its output transformed, and those of its assertions.
+        """Return the result of a turn with its output transformed, and its assertion results.
 
         Args:
             turn: the turn.
@@ -192,7 +192,7 @@ class RepeatingRunner(ABC):
         judge_cost = total_cost([result.cost for result in evaluated])
         if error is not None:
             error = str(redact(error))
-            # Those of earlier turns would look as if the others had passed.
+            # Assertions of earlier turns alone would look as if the others had passed.
             assertions = ()
         elif self.snapshots is not None:
             name = format_case_name(case.name, format_variant_name(self.variant))
@@ -228,7 +228,7 @@ class RepeatingRunner(ABC):
             attempts.append(attempt)
         if not retried:
             return CaseResult(case, tuple(attempts), threshold)
-        # Failed attempts that were retried do not count, but they cost money.
+        # Failed attempts that were retried do not count, but they did cost money.
         retried_cost = total_cost([attempt.spent for attempt in retried])
         retried_tokens = sum(attempt.tokens for attempt in retried)
         return CaseResult(
@@ -279,7 +279,7 @@ class RepeatingRunner(ABC):
             during = f", in {error.during}"
         else:
             during = ""
-        return f"Timed out: the run was ended after {seconds:g} s{during}"
+        return f"Timed out after {seconds:g} s{during}"
 
     def _get_limit(self, case: TestCase) -> float | None:
         # The command line overrides the suite.

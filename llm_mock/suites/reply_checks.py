@@ -1,4 +1,4 @@
-"""Checks of the replies in a suite: each must be possible, and for a run that there is."""
+"""Check that the replies of a suite are valid and belong to runs that exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ReplyChecks:
 
     Args:
         suite: the suite.
-        targets: its targets; none if agents answer.
+        targets: its targets; empty if it tests agents.
     """
 
     def __init__(self, suite: TestSuiteDefinition, targets: Sequence[Target]) -> None:
@@ -42,14 +42,13 @@ class ReplyChecks:
         if any(target.url is not None for target in self._targets):
             # The application was started before the suite, with an environment of its own.
             message = (
-                "replies cannot be handed to an application that runs elsewhere: start it with the "
-                "environment that `llm-mock serve` needs, write them into its script, "
-                "and leave them out here"
+                "a suite with a url target cannot have 'replies': move them to a script for "
+                "`llm-mock serve`, and configure the application to call that server"
             )
             yield ("replies",), message
         if turn.expected_output is not None or turn.expected_output_file is not None:
-            reason = "both say what the models answer"
-            yield ("replies",), f"'replies' and 'expected_output' exclude each other: {reason}"
+            reason = "both set the replies of the models"
+            yield ("replies",), f"'replies' and 'expected_output' cannot be combined: {reason}"
         for number, reply in enumerate(turn.replies):
             for problem in self._find_reply_problems(case, reply):
                 yield ("replies", number), f"reply {number + 1}: {problem}"
@@ -62,7 +61,7 @@ class ReplyChecks:
         repeat = case.repeat or self._repeat
         for run in reply.run:
             if run > repeat:
-                yield f"the case has no run {run}: it is run {repeat} times (its 'repeat')"
+                yield f"run {run} does not exist: 'repeat' of the case is {repeat}"
         for name in reply.variant:
             if not self._has_matrix:
                 yield f"unknown variant {shorten(name)}: the suite has no 'matrix'"
@@ -71,12 +70,12 @@ class ReplyChecks:
         yield from self._find_model_problem(reply.model)
 
     def _find_model_problem(self, model: str) -> Iterator[str]:
-        # The models that an application asks are its own.
+        # An application chooses its own models.
         if model == ANY_MODEL or self._targets or not self._models:
             return
         if not any(matches_name(model, known) for known in self._models):
             hint = suggest_name(model, self._models)
-            yield f"no variant asks the model {shorten(model)}{hint}"
+            yield f"no variant uses the model {shorten(model)}{hint}"
 
 
 def _list_variant_names(matrix: Matrix) -> dict[str, None]:

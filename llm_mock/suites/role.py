@@ -72,11 +72,11 @@ class Role:
         """A sentence that lists the ignored keys; None if there are none."""
         if not self.ignored:
             return None
-        return f"{self.path}: ignored, as this has no effect here: {', '.join(self.ignored)}."
+        return f"{self.path}: not supported and ignored: {', '.join(self.ignored)}."
 
 
 def load_role(path: str | Path) -> Role:
-    """Read a role file, without asking `llm` for its model; see `resolve_model`.
+    """Read a role file, without looking up its model in `llm`; see `resolve_model`.
 
     Tools of type `mcp`, `cli` and `function` become the agent's servers. A relative `cwd` or
     `skill` is relative to the folder of the role. Unsupported keys are reported by `Role.ignored`.
@@ -110,9 +110,9 @@ def load_role(path: str | Path) -> Role:
 
 
 def resolve_model(role: Role) -> Role:
-    """Return a role with the id under which `llm` knows its model, as a live run needs it.
+    """Look up the model of a role in `llm`, and return the role with its id, for a live run.
 
-    Options that the model does not have are dropped and added to `Role.ignored`.
+    Options that the model does not support are dropped and added to `Role.ignored`.
 
     Raises:
         InvalidFile: `llm` does not know the model; the message suggests names, and a plugin to
@@ -125,8 +125,8 @@ def resolve_model(role: Role) -> Role:
     names = role.model_ids or (role.agent.asks.model,)
     place = f"{role.path}:{role.model_line}"
     if names == (NO_MODEL,):
-        advice = "write a model: with the id of one, or choose one with --model"
-        raise InvalidFile(f"{place}: the role names no model: {advice}; a dry run needs none")
+        advice = "add model: MODEL_ID to it, pass --model, or use a dry run"
+        raise InvalidFile(f"{place}: the role has no model: {advice}")
     for name in names:
         try:
             model = llm.get_model(name)
@@ -138,15 +138,16 @@ def resolve_model(role: Role) -> Role:
     for name in names:
         similar += difflib.get_close_matches(name, known_names, n=3)
     if similar:
-        # Both names of a model may be similar to the same one.
+        # Both names of a model may be similar to the same known name.
         unique = list(dict.fromkeys(similar))[:MAX_SUGGESTIONS]
         advice = f"Did you mean {' or '.join(map(shorten_name, unique))}?"
     else:
-        advice = "`llm models` lists those that it knows."
+        advice = "Run `llm models` to list the known models."
     plugin = PLUGINS.get(role.provider or "")
     if plugin:
-        advice += f" The plugin for it is installed by: llm install {plugin}"
-    raise InvalidFile(f"{place}: llm knows no model {' or '.join(map(shorten, names))}. {advice}")
+        advice += f" To install the plugin for it, run: llm install {plugin}"
+    problem = f"llm does not know the model {' or '.join(map(shorten, names))}"
+    raise InvalidFile(f"{place}: {problem}. {advice}")
 
 
 def _set_model(role: Role, model: llm.Model) -> Role:
@@ -208,7 +209,7 @@ def _load_skill(document: Document, location: Location, path: str | None) -> Ski
     skill_path = document.path.parent / path
     # `Path.exists` raises for a null character before Python 3.12, and for a name that is too long.
     if not os.path.exists(skill_path):
-        advice = "give the folder of one, or its SKILL.md, relative to the role"
+        advice = "set the folder of a skill, or its SKILL.md, relative to the role"
         raise document.error(f"there is no skill at {str(skill_path)!r}: {advice}", location)
     return Skill.from_path(skill_path)
 
@@ -239,13 +240,13 @@ def create_server(tool: RoleTool, folder: Path) -> MCPServer | CLIServer | None:
 def _create_mcp_server(tool: RoleTool, cwd: Path | None) -> MCPServer:
     # Ignoring this key would offer the agent tools that its author excluded.
     if tool.tool_exclude:
-        problem = "tool_exclude is not supported, and without it the tools would be offered"
-        raise InvalidServer(f"{problem}; name the others in tool_filter")
+        problem = "tool_exclude is not supported, so the excluded tools would be offered"
+        raise InvalidServer(f"{problem}; list the allowed tools in tool_filter instead")
     transports = get_args(Transport)
     if tool.transport not in transports:
         known = join_names(transports)
         transport = shorten(tool.transport)
-        raise InvalidServer(f"the transport {transport} is not supported; write one of {known}")
+        raise InvalidServer(f"the transport {transport} is not supported; use one of {known}")
     options: JSONObject = {
         "tools": tool.tool_filter or None,
         "call_timeout": tool.timeout,
@@ -263,7 +264,7 @@ def _create_mcp_server(tool: RoleTool, cwd: Path | None) -> MCPServer:
 
 
 def _create_function_server(tool: RoleTool, folder: Path) -> MCPServer:
-    """Return a server of a Python function, which runs in a process of its own."""
+    """Return a server that runs a Python function in its own process."""
     if not tool.function:
         raise InvalidServer("a tool of type function needs a 'function': file.py:name")
     try:

@@ -62,14 +62,14 @@ class _Metadata(_Part):
 
 
 class RoleModel(_Part):
-    """The model of a role: an id of `llm`, or a provider and its name for the model."""
+    """The model of a role: an id of `llm`, or a provider and the name of its model."""
 
     provider: str | None
     name: Text | None
     temperature: Annotated[Number, Field(ge=0)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1)] | None = None
     options: JSONObject = {}
-    """Further options of the model, by the names that `llm` has for them."""
+    """Further options of the model, under the names that `llm` uses."""
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -77,7 +77,7 @@ class RoleModel(_Part):
         if isinstance(data, str) and data:
             return {"provider": None, "name": data}
         if not isinstance(data, Mapping):
-            raise ValueError("give the id of a model, or a mapping with provider and name")
+            raise ValueError("should be a model id, or a mapping with provider and name")
         if "provider" in data or "name" in data:
             return data
         # Options alone: the command line names the model.
@@ -133,7 +133,7 @@ class RoleTool(_Part):
     @classmethod
     def _drop_unsupported(cls, data: object) -> Any:
         if not isinstance(data, Mapping):
-            raise ValueError("a tool is a mapping that has a type")
+            raise ValueError("should be a mapping with a type")
         kind = data.get("type")
         if isinstance(kind, str) and kind not in TOOL_TYPES:
             # Its keys may have other types than ours of the same names.
@@ -206,7 +206,7 @@ class FlatAgent(WithExtensions, _Spec):
 
 
 def _expand_tool(tool: Any) -> Any:
-    """Return the long form of a tool that may be a type alone, or `type: its other keys`."""
+    """Return the long form of a tool, which may be only a type, or `type: its other keys`."""
     if isinstance(tool, str):
         return {"type": tool}
     is_short = isinstance(tool, Mapping) and len(tool) == 1 and "type" not in tool
@@ -228,10 +228,10 @@ def describe_unsupported_kind(data: object) -> str | None:
     else:
         description = None
     if description:
-        problem = f"kind is {kind!r}, which is {description} of InitRunner"
+        problem = f"kind is {kind!r}, {description} of InitRunner"
     elif kind is None and "name" in data and "agents" in data:
         # Flat files have no kind.
-        problem = "this has several agents, as a team or a flow of InitRunner"
+        problem = "this file has several agents, like a team or a flow of InitRunner"
     else:
         return None
     return f"{problem}: only its roles (Agent) and suites (TestSuite) are supported"
@@ -246,7 +246,7 @@ def is_flat_agent(data: object) -> bool:
 
 
 def check_kind(document: Document) -> None:
-    """Raise an error that says what a file is, if it is not a role.
+    """Raise an error if a file is not a role.
 
     Raises:
         InvalidFile: it is another kind of file, or lacks required keys.
@@ -300,7 +300,7 @@ def _find_missing_keys(
         similar = difflib.get_close_matches(key, unknown_keys, n=1)
         if similar:
             line = document.line_of([*location, similar[0]])
-            message += f"; did you mean it by {shorten(similar[0])} (line {line})?"
+            message += f"; is {shorten(similar[0])} (line {line}) a misspelling of it?"
         yield document.error(message, location)
 
 

@@ -14,7 +14,7 @@ def find_roles(lines: Iterable[str], folder: Path) -> dict[Path, Path | None]:
     """Return the role of each suite that the lines of ini `llm_mock_suites` name.
 
     Args:
-        lines: each `GLOB = ROLE`, or `GLOB` if the suites name their target; its role is None.
+        lines: each `GLOB = ROLE`, or `GLOB` for suites with a target, whose role is None.
         folder: the folder of the ini file, to which paths are relative.
 
     Raises:
@@ -30,7 +30,7 @@ def find_roles(lines: Iterable[str], folder: Path) -> dict[Path, Path | None]:
 def _parse_line(line: str, folder: Path) -> tuple[Sequence[Path], Path | None]:
     """Return the suites and the role of a line `GLOB = ROLE` or `GLOB`.
 
-    The role is None if the suites name their target themselves.
+    The role is None for suites with a target.
     """
     # The last `=`, because a glob may contain others.
     has_role = "=" in line
@@ -38,8 +38,8 @@ def _parse_line(line: str, folder: Path) -> tuple[Sequence[Path], Path | None]:
     pattern, role = pattern.strip(), role.strip()
     if not pattern or (has_role and not role):
         raise InvalidFile(
-            f"{INI}: {line!r} must be GLOB = ROLE, such as `suites/*.yaml = role.yaml`, or the "
-            "GLOB alone of suites that name their target"
+            f"{INI}: {line!r} must be GLOB = ROLE, such as `suites/*.yaml = role.yaml`, or only "
+            "GLOB for suites with a target"
         )
     role_path = (folder / role).resolve() if role else None
     files = _find_suites(pattern, folder, role_path)

@@ -61,7 +61,7 @@ def _parse_csv(path: Path, text: str) -> Iterator[Row]:
             # The reader counts the lines it has read: the next row begins after them.
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InvalidFile(f"{path}:{line}: is not valid CSV: {error}") from None
+        raise InvalidFile(f"{path}:{line}: invalid CSV: {error}") from None
 
 
 def _parse_header(path: Path, line: int, values: list[str]) -> list[str]:
@@ -83,7 +83,7 @@ def _parse_json_lines(path: Path, text: str) -> Iterator[Row]:
         try:
             row = json.loads(part)
         except (ValueError, RecursionError) as error:
-            raise InvalidFile(f"{path}:{line}: is not JSON: {error}") from None
+            raise InvalidFile(f"{path}:{line}: invalid JSON: {error}") from None
         yield line, _validate_row(path, line, row)
 
 
@@ -92,7 +92,7 @@ def _parse_yaml(path: Path, text: str) -> Iterator[Row]:
     document = yaml_files.parse(path, text)
     if not isinstance(document.data, list):
         kind = describe_data(document.data)
-        raise document.error(f"should be a list of mappings, not {kind}")
+        raise document.error(f"the file must contain a list of mappings, not {kind}")
     for position, row in enumerate(document.data):
         line = document.line_of([position])
         values = _validate_row(path, line, row)
@@ -102,10 +102,10 @@ def _parse_yaml(path: Path, text: str) -> Iterator[Row]:
 def _validate_row(path: Path, line: int, row: Any) -> JSONObject:
     is_valid = isinstance(row, dict)
     if is_valid:
-        # JSON has only texts as keys, YAML others, too.
+        # Keys of JSON are texts; YAML allows other keys, too.
         is_valid = all(isinstance(name, str) for name in row)
     if not is_valid:
         kind = describe_data(row)
-        problem = f"a row should be a mapping of names to values, not {kind}"
+        problem = f"a row must be a mapping of names to values, not {kind}"
         raise InvalidFile(f"{path}:{line}: {problem}")
     return dict(row)

@@ -60,32 +60,32 @@ def run_case(
     variant: Mapping[str, str] = NO_VARIANT,
     snapshots: Snapshots | None = None,
 ) -> CaseResult:
-    """Run one case. The result holds every error of the case.
+    """Run one case; its errors are part of the result.
 
     Args:
         agent: the agent, its role, or the target of the suite.
         case: the case, as `load_suite` returns it: without rows, variables and files.
         folder: the folder of the suite, which contains the functions of `python` assertions.
-        dry_run: have the model answer what the case expects. The agent's servers are started all
-            the same.
+        dry_run: use the case's expected output or replies instead of a real model. The agent's
+            servers are started nevertheless.
         model_override: the model to use instead of the agent's.
-        repeat: the number of runs; by default that of the case, or 1.
-        threshold: the share of the runs that must pass, above 0, at most 1; by default that of the
-            case, or 1.
-        retry: how often a failed run is run again; only the last try counts.
-        judge: the id of the model that judges, whatever an assertion names; by default that of the
-            command line, if it names one.
-        timeout: seconds for a run of the case with its assertions; by default that of the case.
-        get_model: returns the model of an id in a dry run; its mock then sees the calls.
-        cassettes: the cassettes that record and replay the models' answers; by default there are
-            none.
-        variant: the names of the variant's entries, for which replies may be scripted; see
+        repeat: the number of runs; by default the case's own, or 1.
+        threshold: the share of the runs that must pass, above 0 and at most 1; by default the
+            case's own, or 1.
+        retry: the number of times to retry a failed run; only the last attempt counts.
+        judge: the id of the judge model, which overrides the models of assertions; by default the
+            one set on the command line, if any.
+        timeout: the time limit of a run in seconds, assertions included; by default the case's own.
+        get_model: a function that returns the model for an id in a dry run; its mock records the
+            calls.
+        cassettes: the cassettes that record and replay model responses; by default none.
+        variant: the names of the variant's entries, which select scripted replies; see
             `run_suite`.
-        snapshots: the outputs that the run must give; by default nothing is compared.
+        snapshots: the outputs that the run must reproduce; by default nothing is compared.
 
     Raises:
         ValueError: an argument is invalid.
-        InvalidFile: `llm` does not know the role's model or a judge, and the run is not dry.
+        InvalidFile: in a live run, `llm` does not know the role's model or a judge.
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, timeout, retry, jobs=1)
@@ -135,38 +135,39 @@ def run_suite(
     Args:
         agent: the agent or its role; None if the suite has a target.
         suite: the suite, read from a file or made in Python.
-        dry_run: have the model answer what each case expects; see `run_case`.
+        dry_run: use the cases' expected outputs or replies instead of a real model. The agent's
+            servers are started nevertheless.
         model_override: the model to use instead of the agent's.
-        repeat: the number of runs of each case; by default that of the case, or 1.
-        threshold: the share of the runs that must pass, above 0, at most 1; by default that of the
-            case, or 1.
-        jobs: the number of cases that run at once, in threads.
-        retry: how often a failed run is run again; only the last try counts.
-        max_cost: US dollars; once the cases have cost this much, no further one is started.
-        judge: the id of the model that judges, whatever an assertion names; by default that of the
-            command line, if it names one.
-        min_score: the lowest score, above 0, at most 1, at which the suite passes though cases
-            fail; by default that of the suite, or all cases must pass.
-        timeout: seconds for a run of a case with its assertions; by default that of the case.
-        cassette: record and replay the models' answers, in cassettes beside the file of the suite,
-            one for each run of a case. The value is the record mode, such as `new_episodes` to
-            record new calls, or `none` to make no call.
+        repeat: the number of runs of each case; by default the case's own, or 1.
+        threshold: the share of the runs that must pass, above 0 and at most 1; by default the
+            case's own, or 1.
+        jobs: the number of cases to run at the same time, in threads.
+        retry: the number of times to retry a failed run; only the last attempt counts.
+        max_cost: the cost limit in US dollars; once the cases reach it, no further case starts.
+        judge: the id of the judge model, which overrides the models of assertions; by default the
+            one set on the command line, if any.
+        min_score: the lowest score, above 0 and at most 1, at which the suite passes even if cases
+            fail; by default the suite's own. Without a `min_score`, all cases must pass.
+        timeout: the time limit of a run in seconds, assertions included; by default the case's own.
+        cassette: the record mode, such as `new_episodes` to record new calls, or `none` to make no
+            real call. Each run of a case has a cassette next to the suite file, which records and
+            replays the model responses. By default nothing is recorded.
         variant: the parts that differ from other runs of the suite: names by `role`, `target`,
             `model`, ….
-        compare_snapshots: compare the outputs with the snapshots beside the suite, if there are
-            some.
-        on_result: called with each result when it is there, in the thread that called `run_suite`.
-        on_start: called with each case when it is started, in the same thread.
+        compare_snapshots: compare the outputs with the snapshots next to the suite file, if any.
+        on_result: called with each result as soon as it is available, in the thread that called
+            `run_suite`.
+        on_start: called with each case when it starts, in the same thread.
 
     Returns:
         The results in the order of the suite, and the cases that were not run.
 
     Raises:
         ValueError: an argument is invalid.
-        InvalidBudget: `max_cost` is no amount, or the price of the model is unknown.
+        InvalidBudget: `max_cost` is not a valid amount, or the price of the model is unknown.
         InvalidFile: `llm` does not know the role's model or a judge, or a file of the suite is
-            wrong.
-        MissingExtra: there is a `max_cost`, and the prices of the providers are not installed.
+            invalid.
+        MissingExtra: `max_cost` is set, but the prices of the providers are not installed.
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, timeout, retry, jobs)
@@ -251,11 +252,11 @@ def _collect_results(
 
 
 def _check_models(runner: RepeatingRunner, cases: Sequence[TestCase], label: str) -> None:
-    """Raise an error for a judge that there is not, before the agent or target is asked."""
+    """Raise an error for an unknown or missing judge, before the agent or target is called."""
     __tracebackhide__ = True
     if runner.dry_run:
         return
-    # What a cassette replays asks no model, so that `llm` need not know it.
+    # Replayed calls reach no model, so `llm` need not know it.
     if runner.cassettes is not None and runner.cassettes.mode == "none":
         return
     # Imported here: a dry run should not take the time.
@@ -270,13 +271,13 @@ def _create_budget(max_cost: Decimal | float, runner: RepeatingRunner) -> CostLi
     if runner.dry_run:
         return CostLimit(max_cost, None)
     if runner.model_id is None:
-        problem = "max_cost cannot be checked: what a target spends is not known."
-        raise InvalidBudget(f"{problem} Leave the limit out.")
+        problem = "max_cost cannot be checked: the cost of a target is unknown."
+        raise InvalidBudget(f"{problem} Remove the limit.")
     return CostLimit(max_cost, runner.model_id)
 
 
 def _activate_mocks(runner: RepeatingRunner) -> AbstractContextManager[None]:
-    """Return a context in which the runner's cassettes answer, or no model in a dry run."""
+    """Return a context that activates the runner's cassettes, or refuses models in a dry run."""
     if isinstance(runner, TargetRunner):
         target = runner.target
         if runner.live_calls is not None:
@@ -284,7 +285,7 @@ def _activate_mocks(runner: RepeatingRunner) -> AbstractContextManager[None]:
     else:
         target = None
     if runner.cassettes is None:
-        # Each run of a function activates a mock of its own, below which the guard must end.
+        # Each run of a function activates its own mock, which a kept guard would outlive.
         is_function = target is not None and target.function is not None
         return keep_guard() if runner.dry_run and not is_function else contextlib.nullcontext()
     return runner.cassettes.activate(target)
@@ -294,7 +295,7 @@ def get_agent_or_target(
     agent: Agent | Role | Subject | None,
     suite: TestSuiteDefinition,
 ) -> Agent | Role | Subject | Target:
-    """Return what answers the prompts of a suite: the agent, or the suite's target.
+    """Return the agent or the target that the prompts of a suite are for.
 
     Raises:
         InvalidFile: there is neither, or both; or the suite has a matrix, which needs
@@ -303,14 +304,15 @@ def get_agent_or_target(
     __tracebackhide__ = True
     name = loading.get_suite_label(suite)
     if suite.matrix is not None:
-        raise InvalidFile(f"{name}: it has a matrix: run each of `variants_of(agent, suite)`")
+        advice = "run each variant of `variants_of(agent, suite)`"
+        raise InvalidFile(f"{name}: the suite has a matrix: {advice}")
     if agent is not None and suite.target is not None:
-        advice = "leave the role out, or the target"
-        raise InvalidFile(f"{name}: its 'target' answers its prompts: {advice}")
+        problem = "a role and the 'target' of the suite cannot be combined"
+        raise InvalidFile(f"{name}: {problem}: remove one of them")
     agent_or_target = agent if agent is not None else suite.target
     if agent_or_target is None:
-        advice = "name a role, or write a 'target' into the suite"
-        raise InvalidFile(f"{name}: nothing answers its prompts: {advice}")
+        advice = "pass a role, or add a 'target' to the suite"
+        raise InvalidFile(f"{name}: the suite has no role and no target: {advice}")
     return agent_or_target
 
 
@@ -319,7 +321,7 @@ def _create_live_calls(
     cases: Sequence[TestCase],
     options: Mapping[str, Any],
 ) -> LiveCalls | None:
-    """Return what observes the calls of a live run; None if no case needs it."""
+    """Return an observer for the calls of a live run; None if no case needs it."""
     if options["dry_run"] or options["cassettes"] is not None or target.url is not None:
         return None
     if not any(map(needs_calls, cases)):
@@ -373,16 +375,16 @@ def _check_numbers(
     for name, value, least, most in ranges:
         if value is not None and not is_whole(value, least, most):
             expected = f"a whole number from {least} to {most:,}"
-            raise ValueError(f"{name} is {shorten(value)}; give {expected}.")
+            raise ValueError(f"{name} is {shorten(value)}; it must be {expected}.")
     _check_share("threshold", threshold)
     # `is_number` accepts 0, with which every run would time out.
     if timeout is not None and not (is_number(timeout, most=LONGEST) and timeout):
-        expected = f"seconds, above 0, and at most {LONGEST:,}"
-        raise ValueError(f"timeout is {shorten(timeout)}; give {expected}.")
+        expected = f"a number of seconds above 0, and at most {LONGEST:,}"
+        raise ValueError(f"timeout is {shorten(timeout)}; it must be {expected}.")
 
 
 def _check_share(name: str, value: float | None) -> None:
     __tracebackhide__ = True
     # A share of 0 would pass whatever happens.
     if value is not None and not (is_number(value, most=1) and value):
-        raise ValueError(f"{name} is {shorten(value)}; give a share above 0, and at most 1.")
+        raise ValueError(f"{name} is {shorten(value)}; it must be a share above 0, and at most 1.")

@@ -1,4 +1,4 @@
-"""The mock that gives an application the replies of a case."""
+"""The mock that replies to an application as the case scripts it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.records import format_call_history
 
 MISSING_REPLY_ADVICE = (
-    "Write one into the 'replies' of the case. Those of another model, variant or run do not count."
+    "Add one to the 'replies' of the case. Replies for another model, variant or run do not count."
 )
 UNUSED_REPLY_ADVICE = (
-    "Remove it from the 'replies' of the case, correct what it wants, or say optional: true for a "
-    "reply that may be unused."
+    "Remove it from the 'replies' of the case, correct its conditions, or set optional: true if it "
+    "may stay unused."
 )
 
 
@@ -29,11 +29,11 @@ class ScriptedTurn(Protocol):
 
     @property
     def expected_output(self) -> str | None:
-        """The standing reply of all models."""
+        """The default reply of all models."""
 
     @property
     def is_followed(self) -> bool:
-        """True if replies may be left for turns that follow."""
+        """True if later turns may use the remaining replies."""
 
 
 class ScriptedMock:
@@ -42,9 +42,9 @@ class ScriptedMock:
     Its parent is the mock of the test in which the suite runs, if there is one.
 
     Args:
-        processes: whether the application is another process, in any language; it needs a server.
-        at_boundary: whether it answers the models that an application obtains itself; otherwise
-            only those that it hands out.
+        processes: whether the application runs in another process, which needs a server.
+        at_boundary: whether to mock the models that an application obtains itself; otherwise only
+            the models that this mock returns.
     """
 
     def __init__(self, processes: bool, at_boundary: bool = True) -> None:
@@ -52,10 +52,10 @@ class ScriptedMock:
         self._server = MockServer(lambda: self.mock) if processes else None
         self._reported_problems = 0
         self._is_followed = False
-        """Whether replies may be left for turns that follow the current one."""
+        """Whether later turns may use the remaining replies."""
 
     def script(self, turn: ScriptedTurn) -> None:
-        """Configure the replies of a turn, which begins now."""
+        """Configure the replies of a turn that begins now."""
         self._is_followed = turn.is_followed
         for scripted in turn.replies:
             reply = build_reply(scripted)
@@ -83,11 +83,11 @@ class ScriptedMock:
         return None if self._server is None else self._server.url
 
     def find_problem(self, succeeded: bool) -> str | None:
-        """Return what is wrong with the calls or unused replies of a turn; None if nothing.
+        """Return the problem with the calls or unused replies of a turn, or None.
 
         Args:
-            succeeded: whether the application gave an output; otherwise it may rightly leave
-                replies unused.
+            succeeded: whether the application returned an output; otherwise unused replies are not
+                a problem.
         """
         problems = self.mock.problems[self._reported_problems :]
         self._reported_problems += len(problems)
@@ -101,7 +101,7 @@ class ScriptedMock:
         return f"{unused}\n{format_call_history(self.mock.calls)}"
 
     def close(self) -> None:
-        """Stop answering processes, and add the calls to the mock of the test."""
+        """Stop the server, and add the calls to the mock of the test."""
         if self._server is not None:
             self._server.close()
         pass_calls_to_parent(self.mock)

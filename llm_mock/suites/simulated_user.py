@@ -1,4 +1,4 @@
-"""A simulated user of a case: a script or a model that says what the user says."""
+"""A simulated user of a case, played by a script or a model."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ ROLE = (
 
 
 class SimulatedUser(StrictModel):
-    """The user of a conversation whose messages are not all known before."""
+    """A simulated user, whose messages come from a script or a model."""
 
     instructions: Text | None = None
-    """The user and their wishes, for the model that plays the user in a live run."""
+    """A description of the user and their goal, for the model that plays the user in a live run."""
     model: Text | None = None
     """The model that plays the user."""
     script: tuple[Text, ...] = ()
-    """The messages of the user in a dry run, and without `instructions` in a live run, too."""
+    """The user's messages in a dry run; without `instructions`, in a live run, too."""
     max_turns: Annotated[Whole, Field(ge=1, le=MOST_TURNS)] = 10
-    """The most messages of the user."""
+    """The maximum number of user messages."""
     stop: Text = STOP
-    """The user's word for the end of the conversation; such a message is not sent."""
+    """The word that ends the conversation; a message that contains it is not sent."""
 
     @pydantic.model_validator(mode="after")
     def _check_source(self) -> SimulatedUser:
         if self.instructions is None and not self.script:
             raise ValueError("needs a 'script', or 'instructions' and a 'model'")
         if (self.instructions is None) != (self.model is None):
-            raise ValueError("'instructions' and 'model' need each other")
+            raise ValueError("'instructions' and 'model' must be set together")
         return self
 
     def is_scripted(self, dry_run: bool) -> bool:
-        """Return True if the script says what the user says."""
+        """Return True if the messages come from the script."""
         return dry_run or self.instructions is None
 
 
@@ -59,11 +59,11 @@ class UserMessage(NamedTuple):
 
 
 def ask_user(user: SimulatedUser, exchanges: list[tuple[str, str]]) -> UserMessage:
-    """Return the next message of a user that a model plays.
+    """Ask the model that plays the user for the next message.
 
     Args:
         user: the user.
-        exchanges: the messages of the user so far, each with the answer.
+        exchanges: the messages of the user so far, each with the reply to it.
 
     Raises:
         LLMMockError: the model failed.

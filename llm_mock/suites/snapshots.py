@@ -1,4 +1,4 @@
-"""Snapshots of a suite: outputs that a person has accepted, and that later runs must give again."""
+"""Snapshots of a suite: accepted outputs that later runs must reproduce."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ FOLDER = "__snapshots__"
 SUFFIX = ".snap"
 """Not `.yaml`, so that no glob takes the file for a suite."""
 MAX_DIFF_LINES = 2_000
-"""The most lines of which a difference is computed, as that takes long for many."""
+"""The maximum number of lines to compare; for more lines, a diff takes too long."""
 NO_TURN = "(no such turn)"
 
 
 class SnapshotAssertion(BaseAssertion):
-    """The output is the one that was saved."""
+    """The output equals the saved output."""
 
-    dry_run_skip = "it is of the output of a real run"
+    dry_run_skip = "only the output of a real model is compared"
 
     type: Literal["snapshot"] = "snapshot"
     expected: str
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
-        """Compare the output with the saved one; the message has the difference."""
+        """Compare the output with the saved one; the message contains the diff."""
         if output == self.expected:
             return AssertionOutcome(True, "Output matches its snapshot")
         difference = _format_difference(self.expected, output)
         return AssertionOutcome(
             False,
-            f"Output differs from its snapshot; `llm-mock test --update` accepts it:\n{difference}",
+            "Output differs from its snapshot; to accept it, run `llm-mock test --update`:\n"
+            f"{difference}",
         )
 
 
@@ -52,9 +53,9 @@ def _format_difference(expected: str, output: str) -> str:
     before = expected.splitlines()
     after = output.splitlines()
     if max(len(before), len(after)) > MAX_DIFF_LINES:
-        return f"{len(before):,} lines were expected, and {len(after):,} came"
+        return f"expected {len(before):,} lines, got {len(after):,}"
     if before == after:
-        return "only the ends of lines differ"
+        return "only the line endings differ"
     lines = difflib.unified_diff(before, after, "snapshot", "output", lineterm="")
     return "\n".join(lines)
 
@@ -81,7 +82,7 @@ class Snapshots:
     outputs: dict[str, list[str]] = field(default_factory=dict)
 
     def check(self, name: str, turns: Sequence[TurnResult], dry_run: bool) -> list[AssertionResult]:
-        """Return a result for each turn of a case; none for a case without a snapshot."""
+        """Return a result for each turn of a case; an empty list without a snapshot."""
         expected = self.outputs.get(name)
         if expected is None:
             return []
@@ -100,7 +101,7 @@ def _get(outputs: Sequence[str], number: int) -> str:
 
 
 def list_outputs(turns: Sequence[TurnResult]) -> list[str]:
-    """Return the outputs of turns as a snapshot has them: transformed, without secrets."""
+    """Return the outputs of turns as a snapshot stores them: transformed, without secrets."""
     outputs = []
     for turn in turns:
         text = redact(turn.checked_output)
@@ -134,7 +135,7 @@ def load_snapshots(suite: Path | None) -> Snapshots | None:
 
 @dataclass
 class SnapshotUpdate:
-    """The names of the cases of an update, by what became of their snapshots."""
+    """The outcome of an update: the names of cases, by what happened to their snapshots."""
 
     path: Path
     written: list[str] = field(default_factory=list)
@@ -144,25 +145,25 @@ class SnapshotUpdate:
     """The reasons why the output of a case was not saved."""
 
     def format_lines(self) -> list[str]:
-        """Return the lines that tell of it."""
+        """Return the lines of a report about the update."""
         counts = []
         for label in ("written", "updated", "unchanged"):
             counts.append(f"{len(getattr(self, label))} {label}")
         lines = [f"Snapshots in {self.path}: {', '.join(counts)}"]
         for name, reason in self.refused.items():
-            lines.append(f"  not saved: {shorten_name(name)}, {reason}")
+            lines.append(f"  not saved: {shorten_name(name)}, because {reason}")
         return lines
 
 
 def update_snapshots(suite: Path, results: Sequence[SuiteResult]) -> SnapshotUpdate:
-    """Save the outputs of the cases that passed; the snapshots of other cases stay.
+    """Save the outputs of the cases that passed, and keep the snapshots of other cases.
 
     Args:
         suite: the file of the suite.
         results: its results, one for each variant.
 
     Raises:
-        InvalidFile: the file that is there is invalid.
+        InvalidFile: the existing file is invalid.
         OSError: it cannot be written.
     """
     path = get_snapshot_path(suite)
@@ -197,13 +198,13 @@ def _update_case(snapshots: Snapshots, update: SnapshotUpdate, name: str, case: 
 
 
 def _find_refusal(case: CaseResult) -> str | None:
-    """Return why the output of a case is no snapshot, or None."""
+    """Return why the output of a case cannot be a snapshot, or None."""
     attempts: tuple[Attempt, ...] = case.attempts
     if any(attempt.status == "failed" for attempt in attempts):
-        return "as it failed"
+        return "it failed"
     if case.status != "passed":
-        return "as it was not checked"
+        return "it was not checked"
     outputs = [list_outputs(attempt.turns) for attempt in attempts]
     if any(each != outputs[0] for each in outputs):
-        return "as its runs gave different outputs"
+        return "its runs returned different outputs"
     return None

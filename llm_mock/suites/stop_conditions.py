@@ -14,7 +14,7 @@ from llm_mock.support.text import format_dollars, shorten, shorten_name
 
 
 class CostLimit:
-    """The limit of the cost of all cases.
+    """A limit for the total cost of all cases.
 
     Args:
         limit: US dollars.
@@ -38,7 +38,7 @@ class CostLimit:
         """Add the cost of a case."""
         if result.spent is None:
             case = shorten(result.case.name)
-            unknown = f"the cost of the case {case} is not known"
+            unknown = f"the cost of the case {case} is unknown"
             self.stop_reason = f"{unknown}, so max_cost cannot be checked"
             return
         self._spent += result.spent
@@ -64,8 +64,8 @@ def _require_price(model_id: str) -> None:
     if compute_cost(call) is None:
         model = shorten_name(model_id)
         raise InvalidBudget(
-            f"max_cost cannot be checked: the price of the model {model!r} is not known. "
-            "Leave the limit out, or choose a model whose price is known."
+            f"max_cost cannot be checked: the price of the model {model!r} is unknown. "
+            "Remove the limit, or choose a model whose price is known."
         )
 
 

@@ -36,7 +36,7 @@ RunOnce = Callable[[TestCase], Attempt]
 
 
 class CassetteMock(LLMMock):
-    """Answers the calls of one run of a case from its cassette, or has them made and recorded."""
+    """Replays the calls of one run of a case from its cassette, or records them."""
 
     cassette: Cassette
 
@@ -60,17 +60,17 @@ class CassetteMock(LLMMock):
         raise problem
 
     def explain_embedding(self, model_id: str) -> str:
-        """Return why an embedding model cannot be asked, and what to do."""
+        """Return why an embedding model cannot be called, and what to do."""
         return (
-            f"The embedding model {shorten_name(model_id)!r} was asked, and a cassette holds no "
-            "embeddings. Run this case without one."
+            f"The embedding model {shorten_name(model_id)!r} was called, but cassettes cannot "
+            "record embeddings. Run this case without a cassette."
         )
 
     def environment(self, **variables: str) -> dict[str, str]:
-        """Return the environment of a command, whose models are called through a server here.
+        """Return the environment of a command, which then calls its models through a server here.
 
         Raises:
-            LLMMockError: the environment has a base URL, so the models are elsewhere.
+            LLMMockError: the environment sets a base URL, which would bypass the server.
         """
         __tracebackhide__ = True
         inherited = {**os.environ, **self._variables}
@@ -78,8 +78,9 @@ class CassetteMock(LLMMock):
         base_urls = list_base_urls(user_environment)
         if base_urls:
             raise LLMMockError(
-                f"{base_urls[0]} sends the command to models elsewhere, and a cassette records "
-                "only what the providers themselves answer. Unset it, or run without a cassette."
+                f"{base_urls[0]} sends the model calls of the command to another server, and a "
+                "cassette records only responses of the providers. Unset it, or run without a "
+                "cassette."
             )
         if self._server is None:
             self._server = MockServer(lambda: self)
@@ -91,7 +92,7 @@ class CassetteMock(LLMMock):
         return {**environment, **no_mock, **variables}
 
     def close(self) -> None:
-        """Stop answering processes, and add the calls to the mock of the test."""
+        """Stop the server, and add the calls to the mock of the test."""
         if self._server is not None:
             self._server.close()
         pass_calls_to_parent(self)
@@ -102,7 +103,7 @@ class SuiteCassettes:
     """The cassettes of a suite, one for each run of each case."""
 
     path_of: Callable[[TestCase], Path]
-    """Returns the cassette of the first run of a case; those of further runs are beside it."""
+    """Returns the path for the first run of a case; cassettes of further runs are next to it."""
     mode: RecordMode
     config: CassetteConfig
     as_user: AsUser = nullcontext
@@ -116,15 +117,16 @@ class SuiteCassettes:
 
     @property
     def state(self) -> CassetteState:
-        """The state of the run in this thread: `replayed` once a call was, otherwise `recorded`."""
+        """The state of the run in this thread: `replayed` after the first replayed call."""
         mock: CassetteMock = self._mocks.get()
         return "replayed" if mock.cassette.replayed else "recorded"
 
     @contextmanager
     def activate(self, target: Target | None) -> Iterator[None]:
-        """Have the cassettes answer the models of this process within the context.
+        """Use the cassettes for the model calls of this process within the context.
 
-        Processes that the function of a target starts are refused: no cassette can tell them apart.
+        Calls from processes that a target's function starts are refused: they cannot be assigned
+        to a cassette.
         """
         is_function = target is not None and target.function is not None
         self._parent = current_mock()
@@ -168,7 +170,7 @@ def create_suite_cassettes(
     dry_run: bool,
     variant: str,
 ) -> SuiteCassettes:
-    """Return the cassettes of a suite; they are beside its file, where the plugin finds them, too.
+    """Return the cassettes of a suite, next to its file, where the plugin finds them, too.
 
     Args:
         suite: the suite, which was read from a file.
@@ -184,14 +186,14 @@ def create_suite_cassettes(
     if mode not in RECORD_MODES:
         nearest = suggest_nearest(str(mode), RECORD_MODES) or "."
         modes = ", ".join(RECORD_MODES)
-        raise ValueError(f"Unknown record mode {shorten(mode)}{nearest} Give one of {modes}.")
+        raise ValueError(f"Unknown record mode {shorten(mode)}{nearest} Use one of {modes}.")
     if dry_run:
-        problem = "A dry run asks no real model, so it has no cassettes"
-        raise ValueError(f"{problem}: leave out one of the two.")
+        problem = "A dry run calls no real model, so it cannot use cassettes"
+        raise ValueError(f"{problem}: remove one of the two arguments.")
     path = suite.path
     if path is None:
-        problem = "A suite that is no file has no cassettes, which are beside the file"
-        raise InvalidFile(f"{problem}: read one with load_suite.")
+        problem = "A suite made in Python has no cassettes, which are stored next to a suite file"
+        raise InvalidFile(f"{problem}: load the suite with load_suite.")
     config = suite.cassette.add_to(CassetteConfig())
     # Terminal and reports must not show what the cassettes leave out.
     OUTPUT.hide_pattern(*config.redact)
@@ -203,7 +205,7 @@ def create_suite_cassettes(
 
 
 def _run_with_cassette(run_once: RunOnce, case: TestCase, mock: CassetteMock) -> Attempt:
-    """Run a case once, save its cassette, and report what is wrong with the calls."""
+    """Run a case once, save its cassette, and report problems with its calls."""
     cassette = mock.cassette
     problems_before = len(mock.problems)
     recorded_before = len(cassette.recorded)

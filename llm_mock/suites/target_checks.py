@@ -15,7 +15,7 @@ Problem = tuple[Place, str]
 
 
 def find_target_problems(suite: TestSuiteDefinition) -> Iterator[Problem]:
-    """Yield replies that cannot be given, and messages that a target is not sent."""
+    """Yield the problems with replies, and with messages that a target does not receive."""
     targets = _get_targets(suite)
     checks = ReplyChecks(suite, targets)
     for position, case in enumerate(suite.cases):
@@ -28,7 +28,7 @@ def find_target_problems(suite: TestSuiteDefinition) -> Iterator[Problem]:
             for location, message in checks.find_problems(case, turn):
                 problems.append(((*place, *location), message))
         if case.turns and case.replies:
-            message = "'replies' belongs to each of the turns where there are 'turns'"
+            message = "add 'replies' to the turns, not to the case"
             problems.append(((*case_place, "replies"), message))
         if targets:
             problems += _find_chat_problems(case, case_place)
@@ -37,7 +37,7 @@ def find_target_problems(suite: TestSuiteDefinition) -> Iterator[Problem]:
 
 
 def _get_targets(suite: TestSuiteDefinition) -> Sequence[Target]:
-    """Return the targets of a suite or of its matrix; none if agents answer."""
+    """Return the targets of a suite or of its matrix; empty if it tests agents."""
     if suite.matrix:
         return suite.matrix.targets
     return (suite.target,) if suite.target else ()
@@ -46,4 +46,5 @@ def _get_targets(suite: TestSuiteDefinition) -> Sequence[Target]:
 def _find_chat_problems(case: TestCase, place: Place) -> Iterator[Problem]:
     for key in ("system", "history"):
         if getattr(case, key) not in (None, ()):
-            yield (*place, key), f"{key!r} needs a role: a target is sent the prompt alone"
+            problem = "a target receives no system prompt and no scripted history"
+            yield (*place, key), f"{key!r} needs a role: {problem}"

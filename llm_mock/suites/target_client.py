@@ -30,9 +30,9 @@ from llm_mock.support.text import describe_exit, shorten, shorten_name
 from llm_mock.support.time_limit import CaseTimedOut, check_time, get_seconds_left
 
 MAX_ERROR_LENGTH = 2_000
-"""Characters of the standard error of a failed command that a message shows, from the end."""
+"""The maximum number of characters, from the end of standard error, in a message."""
 MAX_RESPONSE_SIZE = 20_000_000
-"""Bytes of the response of an endpoint that are read."""
+"""The maximum number of bytes to read from the response of an endpoint."""
 
 
 class TargetError(LLMMockError):
@@ -40,11 +40,11 @@ class TargetError(LLMMockError):
 
 
 class TargetUnavailable(TargetError):
-    """The application can be reached with no prompt at all, so other cases would fail, too."""
+    """The application cannot be reached at all, so other cases would fail, too."""
 
 
 def call_function(reference: str, prompt: str, folder: Path) -> str:
-    """Return what a sync or async function returns for a prompt, as text.
+    """Call a sync or async function with a prompt, and return its result as text.
 
     Args:
         reference: the function: see `Target.function`.
@@ -157,11 +157,11 @@ def run_command(
         raise TargetUnavailable(f"{name} cannot be started: {error.strerror}") from None
     except ValueError as error:
         # Arguments cannot contain null characters.
-        raise TargetError(f"{name} cannot be given the prompt: {error}") from None
+        raise TargetError(f"{name} cannot receive the prompt as an argument: {error}") from None
     if completed.returncode:
         status = describe_exit(completed.returncode)
         message = _format_stderr(completed.stderr)
-        raise TargetError(f"{name} ended {status}, and said: {message}")
+        raise TargetError(f"{name} ended {status}; stderr: {message}")
     output = completed.stdout.decode(errors="replace")
     return output.replace("\r\n", "\n").removesuffix("\n")
 
@@ -192,7 +192,7 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
     request = _build_request(target, url, prompt)
     try:
         opener = _create_opener(dry_run)
-        # The target is no model of the application, though its URL may look like one.
+        # A request to the target is not a model call, even if its URL looks like a provider's.
         with (
             pass_through(),
             opener.open(request, timeout=get_seconds_left(target.timeout)) as response,
@@ -203,32 +203,32 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
         with error:
             text = error.read(MAX_RESPONSE_SIZE).decode(errors="replace")
         status = f"{error.code} {error.reason}"
-        raise TargetError(f"{name} answered {status}: {format_external_text(text)}") from None
+        raise TargetError(f"{name} responded with {status}: {format_external_text(text)}") from None
     except urllib.error.URLError as error:
         check_time()
         reason = format_external_text(str(error.reason))
         raise TargetUnavailable(f"{name} cannot be reached: {reason}") from None
     except (OSError, ValueError, http.client.HTTPException) as error:
         check_time()
-        raise TargetError(f"{name} gave no answer: {format_error(error)}") from None
+        raise TargetError(f"{name} sent no valid response: {format_error(error)}") from None
     if len(body) > MAX_RESPONSE_SIZE:
         megabytes = MAX_RESPONSE_SIZE / 1_000_000
-        raise TargetError(f"{name} gave an answer of more than {megabytes:g} MB")
-    # Reading a number of bytes raises no error where the connection ends before them.
+        raise TargetError(f"{name} sent a response of more than {megabytes:g} MB")
+    # `read(n)` raises no error if the connection ends too early.
     if missing:
-        raise TargetError(f"{name} broke off its answer: {missing:,} bytes are missing")
+        raise TargetError(f"{name} sent an incomplete response: {missing:,} bytes are missing")
     return body.decode(errors="replace")
 
 
 def _check_dry_run(target: Target, url: str, name: str) -> None:
     if not target.mocked:
         raise TargetUnavailable(
-            f"a dry run does not ask {name}, as its models may be real. Start it so that "
-            "`llm-mock serve replies.yaml` answers them, and write mocked: true into the target; "
-            "or run without --dry-run"
+            f"a dry run does not call {name}, because its models may be real. Configure it to call "
+            "`llm-mock serve replies.yaml`, and set mocked: true in the target; or run without "
+            "--dry-run"
         )
     if not is_local_url(url):
-        problem = f"a dry run does not ask {name}, which is not on this machine"
+        problem = f"a dry run does not call {name}, which is not on this machine"
         raise TargetUnavailable(f"{problem}. {ADVICE}")
 
 
@@ -261,12 +261,13 @@ class _LocalRedirectHandler(urllib.request.HTTPRedirectHandler):
     ) -> Any:
         if not is_local_url(newurl):
             name = shorten_name(newurl)
-            raise TargetUnavailable(f"the target redirects to {name}, which is not asked. {ADVICE}")
+            problem = f"the target redirects to {name}, which is not on this machine"
+            raise TargetUnavailable(f"{problem}. {ADVICE}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _create_opener(dry_run: bool) -> urllib.request.OpenerDirector:
-    """Return an opener, which in a dry run uses no proxy and leaves this machine by no redirect."""
+    """Return a URL opener; in a dry run it uses no proxy and follows only local redirects."""
     if not dry_run:
         return urllib.request.build_opener()
     # The proxy of the environment may be another machine.
@@ -281,10 +282,10 @@ def _get_variable(name: str) -> str:
 
 
 def extract_output(text: str, path: str) -> str:
-    """Return the text or JSON at a path of the target's answer.
+    """Return the text or JSON at a path of the target's output.
 
     Raises:
-        TargetError: the answer is not JSON, or has nothing at the path.
+        TargetError: the output is not JSON, or the path does not exist in it.
     """
     try:
         return extract_text(text, path)

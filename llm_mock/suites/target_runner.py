@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from llm_mock.suites.live_calls import LiveCalls, ObservingMock
     from llm_mock.suites.suite_cassettes import CassetteMock
 
-# In a dry run one mock at a time can be active in this process.
+# In a dry run only one mock at a time can be active in this process.
 _dry_run_lock = threading.Lock()
-CALLS_ELSEWHERE = "what a URL asks its models is not known: another process asks them"
-CALLS_NOT_OBSERVED = "the calls of models were not observed"
-NO_CALLS = "no call of a model was seen"
+CALLS_ELSEWHERE = "the model calls of a url target are unknown: another process makes them"
+CALLS_NOT_OBSERVED = "model calls were not observed"
+NO_CALLS = "no model call was observed"
 
 
 def needs_calls(case: TestCase) -> bool:
     """Return whether an assertion of a case checks the calls of the application."""
-    # Those of each turn are there still if a simulated user takes the turns.
+    # `each_turn` still has assertions if a simulated user plays the turns.
     assertions = [*case.each_turn]
     for turn in case.all_turns:
         assertions += turn.assertions
@@ -60,14 +60,14 @@ def needs_calls(case: TestCase) -> bool:
 
 @dataclass
 class _Calls:
-    """The calls of models in one run of a case."""
+    """The model calls of one run of a case."""
 
     reader: ModelCallReader | None = None
-    """Reads them; None if they are not known."""
+    """Reads them; None if they are unknown."""
     unknown: str | None = None
-    """The reason why they are not known."""
+    """The reason why they are unknown."""
     observing: ObservingMock | None = None
-    """The mock through which they pass in a live run."""
+    """The mock that observes them in a live run."""
 
     def explain_unknown(self, calls: Sequence[ModelCall]) -> str | None:
         """Return why the calls of a turn cannot be checked, or None."""
@@ -76,18 +76,18 @@ class _Calls:
         unread = None if self.observing is None else self.observing.find_unread()
         if unread is not None:
             return f"a call could not be read: {unread}"
-        # An application may call models in a way that nothing here can see.
+        # An application may call models in a way that cannot be observed here.
         return None if calls else NO_CALLS
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetRunner(RepeatingRunner):
-    """Runs cases with one target; in a dry run its models give the replies of each case."""
+    """Runs cases with one target; in a dry run its models return the replies of each case."""
 
     target: Target
     sends_chats = False
     live_calls: LiveCalls | None = None
-    """Observes the calls of models in a live run; None if no check needs them."""
+    """Observes the model calls of a live run; None if no check needs them."""
 
     @property
     def label(self) -> str:
@@ -96,13 +96,13 @@ class TargetRunner(RepeatingRunner):
 
     @property
     def is_sequential(self) -> bool:
-        """True if cases cannot run at once."""
+        """True if cases must run one after the other."""
         # Functions share this process, and so its active mock.
         return self.dry_run and self.target.function is not None
 
     @property
     def model_id(self) -> None:
-        """None: the models of an application are not known."""
+        """None, because the models of an application are unknown."""
         return None
 
     def _run_turns(self, case: TestCase) -> Conversation:
@@ -131,7 +131,7 @@ class TargetRunner(RepeatingRunner):
 
     @contextmanager
     def _open_mock(self) -> Iterator[ScriptedMock | None]:
-        """Yield the mock of a dry run; None in a live run, and for an application elsewhere."""
+        """Yield the mock of a dry run; None in a live run, and for an application at a URL."""
         if not self.dry_run or self.target.url is not None:
             yield None
             return
@@ -150,7 +150,7 @@ class TargetRunner(RepeatingRunner):
 
     @contextmanager
     def _open_calls(self, case: TestCase, mock: ScriptedMock | None) -> Iterator[_Calls]:
-        """Yield the calls of models of one run, or the reason why they are not known."""
+        """Yield the model calls of one run, or the reason why they are unknown."""
         if self.target.url is not None:
             yield _Calls(unknown=CALLS_ELSEWHERE)
         elif mock is not None:
@@ -185,14 +185,14 @@ class TargetRunner(RepeatingRunner):
             cost = Decimal(0) if self.dry_run else None
             result = TurnResult(turn.prompt or "", "", cost=cost)
         if mock is not None:
-            # A call without a reply is the cause of whatever the application did next.
+            # A call without a reply is the cause of any later error of the application.
             error = mock.find_problem(succeeded=error is None) or error
         if calls.reader is not None:
             result = self._add_calls(result, calls.reader.read())
         return result, error, is_unavailable
 
     def _add_calls(self, result: TurnResult, calls: Sequence[ModelCall]) -> TurnResult:
-        """Return the result of a turn with the calls of models that the target made."""
+        """Return the result of a turn with the model calls that the target made."""
         tool_calls: list[ToolCallRecord] = []
         for call in calls:
             tool_calls += call.tool_calls
@@ -202,7 +202,7 @@ class TargetRunner(RepeatingRunner):
             tool_calls=tuple(tool_calls),
             requests=len(calls),
         )
-        # Nothing is spent in a dry run, and without calls nothing is known of what was.
+        # A dry run costs nothing, and without observed calls the cost is unknown.
         if self.dry_run or not calls:
             return result
         return replace(
@@ -223,7 +223,7 @@ class TargetRunner(RepeatingRunner):
         folder = self.folder or Path()
         if mock is not None:
             mock.script(turn)
-        # Before the clock starts: the first one starts a server.
+        # Before the clock starts: the first environment starts a server.
         if target.command is not None:
             environment = self._get_environment(mock, calls)
         else:
@@ -264,7 +264,7 @@ class TargetRunner(RepeatingRunner):
             try:
                 return calls.observing.environment()
             except LLMMockError as error:
-                # The command runs all the same, with its models elsewhere.
+                # The command runs nevertheless, and calls its models without the mock.
                 calls.unknown = str(error)
                 return None
         if self.cassettes is None:
@@ -289,10 +289,10 @@ class TargetRunner(RepeatingRunner):
         )
         scripted = list_scripted_facts(case, turn)
         if turn.replies:
-            # The application itself decides which models it asks.
+            # The application itself decides which models it calls.
             scripted = (*scripted, "steps")
         prompt, system = (None, None)
-        # Without a call, nothing is known of what the application would ask.
+        # Without a call, the prompts of the application are unknown.
         if model_calls:
             prompt = "\n".join(call.prompt for call in model_calls)
             system = "\n".join(call.system for call in model_calls if call.system)

@@ -30,9 +30,9 @@ MAX_SUITE_SIZE = 50_000_000
 
 
 class SuiteSize:
-    """The number of characters of an expanded suite.
+    """A counter for the characters of an expanded suite, with a limit.
 
-    A small file can expand to more than there is memory, by rows, variables and files.
+    With rows, variables and files, a small suite can expand to more than fits into memory.
     """
 
     def __init__(self) -> None:
@@ -47,13 +47,14 @@ class SuiteSize:
         self._left -= characters
         if self._left < 0:
             limit = f"{MAX_SUITE_SIZE // 1_000_000} million characters"
-            raise LLMMockError(f"with its rows, variables and files the suite exceeds {limit} here")
+            problem = f"with rows, variables and files expanded, the suite exceeds {limit}"
+            raise LLMMockError(f"{problem}: use fewer or smaller ones")
 
 
 class VariableReplacer:
-    """The values of the variables of a case, and their replacement.
+    """Replaces the variables of a case by their values.
 
-    Without values texts are left unchanged.
+    Without values, texts stay unchanged.
     """
 
     def __init__(self, values: Mapping[str, object], size: SuiteSize) -> None:
@@ -105,7 +106,7 @@ class VariableReplacer:
             return reply
         fields = reply.model_dump(exclude_unset=True, by_alias=True)
         for name, value in fields.items():
-            # Data keep the type of a variable, such as a number; texts do not.
+            # Data keeps the type of a variable, such as a number; texts do not.
             is_data = name in ("data", "tool_calls")
             replace = self._replace_value if is_data else self.replace_text
             fields[name] = map_texts(value, replace)
@@ -141,7 +142,7 @@ class VariableReplacer:
         return replaced
 
     def _replace_value(self, text: str) -> Any:
-        """Return a text with variables replaced; one that is a single variable keeps its type."""
+        """Replace the variables in a text; a text that is one variable becomes its value."""
         name = parse_whole_reference(text)
         if name is None or name not in self.values:
             return self.replace_text(text)
@@ -150,7 +151,7 @@ class VariableReplacer:
     def _get_replacement(self, name: str) -> str | None:
         if name in self.values:
             return format_value(self.values[name])
-        # Other texts in ${…}, such as ${1:-x} of a shell, are no variables.
+        # Other texts in ${…}, such as ${1:-x} of a shell, are not variables.
         if NAME.fullmatch(name) or self._is_dotted_variable(name):
             self.unknown[name] = None
         return None

@@ -21,7 +21,7 @@ from llm_mock.support.text import shorten
 
 AnyAgent = TypeVar("AnyAgent", Agent, Role)
 MODEL_OPTION = "--model"
-"""The name in messages of the models that a run names."""
+"""The option that selects models, as messages name it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Variant:
     """An agent or target to run the cases of a suite with."""
 
     agent: Agent | Role | Subject | None
-    """The agent, its role or another subject; None if a target answers."""
+    """The agent, its role or another subject; None for a target."""
     suite: TestSuiteDefinition
     """The suite without a matrix; all variants share its cases."""
     parts: Mapping[str, str] = field(default_factory=dict)
@@ -49,11 +49,11 @@ class Variant:
         return get_agent_or_target(self.agent, self.suite)
 
     def resolve(self) -> Variant:
-        """Return the variant with the model id of `llm`, which a live run needs.
+        """Look up the model in `llm`, and return the variant with its id, for a live run.
 
         Raises:
-            InvalidFile: `llm` does not know the model, or the model has no such option; the message
-                names the line of the model.
+            InvalidFile: `llm` does not know the model, or the model does not support an option; the
+                message names the line of the model.
         """
         __tracebackhide__ = True
         if not isinstance(self.agent, Role):
@@ -74,7 +74,7 @@ class Variant:
         return replace(self, agent=role)
 
     def run(self, **how: Any) -> SuiteResult:
-        """Run the cases. Arguments and exceptions are those of `run_suite`."""
+        """Run the cases; see `run_suite` for the arguments and exceptions."""
         __tracebackhide__ = True
         return run_suite(self.agent, self.suite, variant=self.parts, **how)
 
@@ -93,8 +93,8 @@ def variants_of(
         models: ids of models that replace those of the role or the matrix.
 
     Raises:
-        InvalidFile: no agent or target answers the prompts, or several do; or a file of the matrix
-            is invalid.
+        InvalidFile: there is no agent or target, or more than one; or a file of the matrix is
+            invalid.
     """
     __tracebackhide__ = True
     if suite.matrix is not None:
@@ -105,14 +105,14 @@ def variants_of(
     if len(entries) > 1 or (entries and "models" in axes):
         axes["models"] = entries
     elif entries:
-        # One model is no choice, so it does not appear in the names of variants.
+        # A single model is not a choice, so it does not appear in the names of variants.
         single_model = entries[0]
     ordered = {name: axes[name] for name in AXES if name in axes}
     variants = []
     for combination in product(*ordered.values()):
         choice = dict(zip(ordered, combination, strict=True))
         variants.append(_make_variant(agent, suite, choice, single_model))
-    # Raises if no agent or target answers, or several do.
+    # Raises an error if there is no agent or target, or more than one.
     _ = variants[0].answering
     return tuple(variants)
 
@@ -125,17 +125,17 @@ def _get_axes(
     """Return the lists of the matrix.
 
     Raises:
-        InvalidFile: the run names a role or models that contradict the suite.
+        InvalidFile: the role or models of the run contradict the suite.
     """
     __tracebackhide__ = True
     axes: dict[str, Sequence[Any]] = {}
     if suite.matrix is not None:
         axes.update(suite.matrix.axes)
     if agent is not None and "roles" in axes:
-        fix = "leave the role out, or 'roles' of the matrix"
-        raise InvalidFile(f"{get_suite_label(suite)}: its matrix names the roles: {fix}")
+        problem = "a role and the 'roles' of the matrix cannot be combined: remove one of them"
+        raise InvalidFile(f"{get_suite_label(suite)}: {problem}")
     if has_models and (suite.target is not None or "targets" in axes):
-        problem = f"its targets ask models of their own: leave {MODEL_OPTION} out"
+        problem = f"its targets call their own models: remove {MODEL_OPTION}"
         raise InvalidFile(f"{get_suite_label(suite)}: {problem}")
     return axes
 
@@ -166,13 +166,13 @@ def _make_variant(
     is_expanded = suite.is_expanded
     suite = suite.model_copy(update={"matrix": None, "target": target})
     if is_expanded:
-        # Its replies may be for variants, which it does not name any more.
+        # Not expanded again: its replies may name variants, which it no longer has.
         suite.mark_expanded()
     return Variant(answering, suite, parts, model)
 
 
 def resolve_role(role: Role, place: str | None) -> Role:
-    """Return the role with the model id of `llm`.
+    """Look up the model of a role in `llm`, and return the role with its id.
 
     Args:
         role: the role.

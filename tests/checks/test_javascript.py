@@ -185,7 +185,7 @@ def test_a_transform_without_node_fails(monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("javascript: ", "'javascript:' needs code"),
         ("clean.js:a b", "should be file.js or file.js:function"),
-        ("../clean.js:a", "lies outside of the suite's folder"),
+        ("../clean.js:a", "is outside of the suite's folder"),
     ],
 )
 def test_a_wrong_transform_is_refused_when_it_is_read(transform: str, problem: str) -> None:
@@ -211,8 +211,8 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
         ({"code": " "}, "String should match"),
         ({"function": "a.py"}, "should be file.js or file.js:function"),
         ({"function": "a.js:b c"}, "should be file.js or file.js:function"),
-        ({"function": "../a.js"}, "lies outside of the suite's folder"),
-        ({"function": "/a.js:$f"}, "lies outside of the suite's folder"),
+        ({"function": "../a.js"}, "is outside of the suite's folder"),
+        ({"function": "/a.js:$f"}, "is outside of the suite's folder"),
     ],
 )
 def test_a_wrong_check_is_refused_when_it_is_read(fields: dict[str, Any], problem: str) -> None:

@@ -39,7 +39,7 @@ def test_without_a_judge_nothing_is_judged(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(ASKED.format(model="j", own=""))
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E *No model judges: *, or for the project, ini llm_mock_judge*"])
+    result.stdout.fnmatch_lines(["E *No judge model: *, or ini llm_mock_judge for the project*"])
 
 
 @pytest.mark.parametrize("fixture", ["llm_assert", "llm_score"])
@@ -66,6 +66,6 @@ def test_a_misspelt_judge_ends_a_live_test_before_it_runs(
     result = pytester.runpytest("--llm-mock-live", "-s", *option)
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines(
-        [f"E *llm knows no judge model '{name}', which judges. Did you mean gpt-4o-mini*"]
+        [f"E *llm does not know the judge model '{name}'. Did you mean gpt-4o-mini*"]
     )
     result.stdout.no_fnmatch_line("*the agent runs*")

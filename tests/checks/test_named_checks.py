@@ -184,7 +184,7 @@ def test_a_text_has_no_run(limit: Any) -> None:
     finding = limit("Hello")
     assert not finding
     assert finding.outcome == "not checked"
-    assert repr(finding) == "<not checked: it needs a run, and only an output is given>"
+    assert repr(finding) == "<not checked: it checks a run, but only an output is available>"
     if not limit.type.startswith("max_"):
         assert not (~limit)("Hello")
 
@@ -195,7 +195,7 @@ def test_a_prompt_that_is_not_known_is_not_checked(named: Any, subject: Any) -> 
     finding = named(subject)
     assert finding.outcome == "not checked"
     assert finding.reason.startswith(
-        "the prompt, or what the application asked its models, is not known"
+        "the prompt of this run, or of the application's model calls, is unknown"
     )
 
 
@@ -211,7 +211,7 @@ def test_nothing_is_checked_of_a_run_that_failed(negated: bool) -> None:
 
 def test_what_cannot_be_evaluated_never_holds() -> None:
     unknown = run(duration=math.nan)
-    assert max_latency(1)(unknown).reason == "It is not known how many seconds it took"
+    assert max_latency(1)(unknown).reason == "The duration of the run is unknown"
     assert not max_latency(1)(unknown)
     for named in (python("nowhere.py:f"), ~python("nowhere.py:f"), similar("x", model="none")):
         assert not named("Hello")
@@ -278,7 +278,7 @@ def test_an_async_response_is_a_subject_once_it_is_awaited(mock_llm_responses: L
             contains("Hello")(response)
         await response.text()
         assert contains("Hello")(response)
-        assert max_latency(60)(response).reason.startswith("It is not known")
+        assert max_latency(60)(response).reason.startswith("The duration of the run")
 
     asyncio.run(ask_async())
 
@@ -299,7 +299,7 @@ def test_all_failures_are_reported_at_once() -> None:
         "3 of 4 checks did not pass:\n"
         "  ✗ Output does not contain 'Bye'\n"
         "  ✓ Output starts with 'Hello'\n"
-        "  ? not checked: it needs a run, and only an output is given\n"
+        "  ? not checked: it checks a run, but only an output is available\n"
         "  ✗ Output does not match pattern 'x'\n"
         "output: Hello, Ada"
     )
@@ -356,7 +356,7 @@ def test_pytest_shows_the_reason(pytester: pytest.Pytester) -> None:
         [
             "E *assert <False: Output does not contain 'Bye'>",
             "E *where <False: *> = contains(value='Bye')('Hello')",
-            "E *assert <not checked: it needs a run, and only an output is given>",
+            "E *assert <not checked: it checks a run, but only an output is available>",
             "E *AssertionError: 1 of 2 checks did not pass:",
             "E *✗ Output does not contain 'Bye'",
         ]

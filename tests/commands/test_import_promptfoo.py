@@ -278,7 +278,7 @@ def test_only_a_set_of_assertions_without_a_threshold_is_taken_apart(
         ),
         (
             "type: javascript, value: file://../b.js",
-            "function: '../b.js' lies outside of the suite's folder",
+            "function: '../b.js' is outside of the suite's folder",
         ),
         (
             "type: javascript",
@@ -1028,8 +1028,8 @@ def test_different_system_messages_are_those_of_cases(folder: Path) -> None:
 
 
 UNSUPPORTED_CHAT = (
-    "promptfooconfig.yaml:1: this chat is not imported: it must be texts, one of the system if "
-    "at all, then of the user and of the assistant in turn, the last one of the user"
+    "promptfooconfig.yaml:1: this chat is not imported: the messages must be texts: optionally one "
+    "system message, then user and assistant messages in turn, with a user message at the end"
 )
 
 
@@ -1125,7 +1125,7 @@ def test_prompt_functions_are_called_by_the_suite(
         ),
         (
             "../p.cjs",
-            "../p.cjs is not imported: '../p.cjs' lies outside of the suite's folder",
+            "../p.cjs is not imported: '../p.cjs' is outside of the suite's folder",
         ),
         (
             "file://p.ts:a-b",

@@ -76,7 +76,7 @@ def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPo
     [
         ({"path": "suite.yaml", "role": "role.yaml"}, False, "Output does not contain 'Bye'"),
         ({"path": "suite.yaml", "role": "role.yaml", "only": "polite"}, True, "1/1 passed"),
-        ({"path": "suite.yaml"}, False, "nothing answers its prompts: name a role"),
+        ({"path": "suite.yaml"}, False, "the suite has no role and no target: pass a role"),
         ({"path": "spec.yaml"}, True, "1/1 passed"),
     ],
 )
@@ -201,7 +201,7 @@ def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.M
         ServerTools().run("suite.yaml", role="role.yaml", model="a-model", max_cost=1)
     )
     assert result["passed"] is False
-    assert "the price of the model 'a-model' is not known" in result["output"]
+    assert "the price of the model 'a-model' is unknown" in result["output"]
     asked = asyncio.run(ServerTools().run("suite.yaml", role="role.yaml", model="a-model"))
     assert '{"success": true}' in asked["output"], (
         "the test's mock answers processes that it starts"

@@ -58,7 +58,7 @@ def answer(mock: LLMMock) -> None:
 
 
 def test_a_suite_has_the_role_of_llm_mock_suites(project: Path) -> None:
-    assert "nothing answers its prompts" in run("../suite.yaml", "--dry-run").stderr
+    assert "the suite has no role and no target" in run("../suite.yaml", "--dry-run").stderr
     set_ini(project, "llm_mock_suites =", "    suite.yaml = role.yaml")
     result = run("../suite.yaml", "--dry-run")
     assert "Running greetings (1 case) against greeter" in result.stdout
@@ -145,7 +145,7 @@ def test_the_judge_is_that_of_the_settings_unless_the_suite_or_an_option_names_o
     (project / "suite.yaml").write_text(JUDGED)
     for name in ("j-1", "j-2"):
         mock_llm_responses.set(name, {"passed": True, "reason": "it is polite", "score": 1})
-    assert "No model judges" in run("../suite.yaml").stderr
+    assert "No judge model" in run("../suite.yaml").stderr
     set_ini(project, "llm_mock_judge = j-1")
     run("../suite.yaml")
     run("../suite.yaml", "--judge", "j-2")

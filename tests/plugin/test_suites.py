@@ -201,12 +201,12 @@ def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(
     result.stdout.fnmatch_lines(
         [
             (
-                "*nobody.yaml: nothing answers its prompts: name a role, or write a 'target' into "
-                "the suite*"
+                "*nobody.yaml: the suite has no role and no target: pass a role, or add a 'target' "
+                "to the suite*"
             ),
             "*  asked: m  'Hi'  → raised: No reply was configured for this call*",
             "*the prompt 'Hi' is not one that contains 'Ho'*",
-            "*Write one into the 'replies' of the case.*",
+            "*Add one to the 'replies' of the case.*",
         ]
     )
     tests = json.loads((pytester.path / "calls.json").read_text())["tests"]
@@ -338,5 +338,5 @@ def test_variants_are_asked_live_and_a_model_that_is_not_known_is_named_with_its
     result = project.runpytest("--llm-mock-live", "-k", "hello and kind")
     result.assert_outcomes(failed=1, deselected=3)
     result.stdout.fnmatch_lines(
-        ["*suites/greetings.yaml:5: llm knows no model 'gpt-5-mni'. Did you mean *"]
+        ["*suites/greetings.yaml:5: llm does not know the model 'gpt-5-mni'. Did you mean *"]
     )

@@ -231,9 +231,9 @@ def test_a_trajectory_is_compared_step_by_step(
     [
         ("", "needs 'steps' or 'max_steps'"),
         ("steps: []", "needs 'steps' or 'max_steps'"),
-        ("steps: [{}]", "needs a 'model' or the 'name' of a tool, and not both"),
-        ("steps: [{model: a, name: b}]", "needs a 'model' or the 'name' of a tool, and not both"),
-        ("steps: [{model: a, arguments: {b: 1}}]", "only the call of a tool has 'arguments'"),
+        ("steps: [{}]", "needs either a 'model' or the 'name' of a tool"),
+        ("steps: [{model: a, name: b}]", "needs either a 'model' or the 'name' of a tool"),
+        ("steps: [{model: a, arguments: {b: 1}}]", "'arguments' need the 'name' of a tool"),
         ("steps: 3", "steps"),
         ("max_steps: 0", "max_steps"),
     ],
@@ -265,11 +265,11 @@ CALL_CHECKS = """
 @pytest.mark.parametrize(
     ("target", "case", "reason"),
     [
-        ("function: 'app.py:silent'", "", "no call of a model was seen"),
+        ("function: 'app.py:silent'", "", "no model call was observed"),
         (
             "url: 'http://127.0.0.1:9', mocked: true",
             "",
-            "what a URL asks its models is not known: another process asks them",
+            "the model calls of a url target are unknown: another process makes them",
         ),
         (FUNCTION, "    expected_output: Hello\n", "only a real model "),
     ],
@@ -294,7 +294,7 @@ def test_the_prompt_of_an_application_without_calls_is_not_checked(project: Proj
     checks = "    assertions: [{type: not_contains, value: secret, of: prompt}]"
     write(project, "function: 'app.py:silent'", f"    prompt: One\n{checks}")
     [(passed, message)] = messages(run(project, dry_run=True))
-    assert (passed, "the prompt, or what the application asked" in message) == (None, True)
+    assert (passed, "the prompt of this run, or of the application's" in message) == (None, True)
 
 
 def test_a_call_of_an_earlier_turn_is_not_one_of_the_next(project: Project) -> None:
@@ -416,7 +416,10 @@ print(client.chat.completions.create(model="gpt-4o", messages=messages).choices[
     monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
     result = run(project)
     assert [passed for passed, _ in messages(result)] == [None, None]
-    assert "OPENAI_BASE_URL sends the command to models elsewhere" in messages(result)[0][1]
+    assert (
+        "OPENAI_BASE_URL sends the model calls of the command to another server"
+        in messages(result)[0][1]
+    )
     assert len(provider.requests) == 2
 
 
@@ -427,7 +430,7 @@ def test_nothing_is_checked_if_a_call_could_not_be_observed(
     write(project, "function: 'app.py:embed_and_catch'", f"    prompt: One\n{checks}")
     [(passed, message)] = messages(run(project))
     assert passed is None
-    assert "The embedding model 'text-embedding-3-small' was asked" in message
+    assert "The embedding model 'text-embedding-3-small' was called" in message
 
 
 def test_a_call_that_cannot_be_observed_is_no_call(project: Project, parrot: Parrot) -> None:
@@ -439,7 +442,7 @@ def test_a_call_that_cannot_be_observed_is_no_call(project: Project, parrot: Par
     error = run(project).case_results[0].error
     assert error is not None
     assert "The embedding model" in error
-    assert "Leave out the checks of the application's calls" in error
+    assert "Remove the checks of model calls" in error
 
 
 def test_the_document_has_the_calls_without_secrets(project: Project) -> None:

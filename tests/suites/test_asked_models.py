@@ -59,7 +59,7 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
             OTHER_JUDGE,
             "",
             (),
-            "llm knows no judge model 'gpt-4o-minni', which judges. Did you mean ",
+            "llm does not know the judge model 'gpt-4o-minni'. Did you mean ",
         ),
         (JUDGE, "defaults: {judge: gpt-4o-minni}", (), "Did you mean gpt-4o-mini"),
         (
@@ -68,20 +68,20 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
             ("--judge", "gpt-4o-minni"),
             "Did you mean gpt-4o-mini",
         ),
-        (JUDGE, "defaults: {judge: zzz}", (), "`llm models` lists those that it knows"),
-        (JUDGE, "", (), "No model judges: name one in the assertion"),
-        (SIMILAR, "", (), "llm knows no embedding model '3-smal'"),
+        (JUDGE, "defaults: {judge: zzz}", (), "Run `llm models` to list the known models"),
+        (JUDGE, "", (), "No judge model: set model: … in the assertion"),
+        (SIMILAR, "", (), "llm does not know the embedding model '3-smal'"),
         (
             "], user: {instructions: Be Ada., model: gpt-4o-minni}, tags: [",
             "",
             (),
-            "llm knows no user model 'gpt-4o-minni', which plays the user. Did you mean ",
+            "llm does not know the simulated user's model 'gpt-4o-minni'. Did you mean ",
         ),
         (
             "], user: {instructions: Be Ada., model: zzz}, tags: [",
             "",
             (),
-            "`llm models` lists those that it knows",
+            "Run `llm models` to list the known models",
         ),
     ],
     ids=[
@@ -114,9 +114,9 @@ def test_a_dry_run_needs_no_judge(app: Project, process_environment: dict[str, s
 @pytest.mark.parametrize(
     ("assertion", "exit_code", "said"),
     [
-        (OTHER_JUDGE, 1, "suite.yaml:7: llm knows no judge model 'gpt-4o-minni', which judges."),
-        (SIMILAR, 1, "llm knows no embedding model '3-smal'"),
-        (OTHER_JUDGE.replace("gpt-4o-minni", "zzz"), 0, "llm knows no judge model 'zzz'"),
+        (OTHER_JUDGE, 1, "suite.yaml:7: llm does not know the judge model 'gpt-4o-minni'."),
+        (SIMILAR, 1, "llm does not know the embedding model '3-smal'"),
+        (OTHER_JUDGE.replace("gpt-4o-minni", "zzz"), 0, "llm does not know the judge model 'zzz'"),
         (OTHER_JUDGE.replace("gpt-4o-minni", "gpt-4o-mini"), 0, "suite 'app', 2 cases\n"),
     ],
     ids=["misspelt", "embedding", "plugin-missing", "known"],
@@ -132,15 +132,15 @@ def test_validate_knows_the_models_of_assertions(
     ended = run(process_environment, "validate", "suite.yaml")
     assert ended.returncode == exit_code
     assert said in ended.stdout + ended.stderr
-    assert (ended.stdout + ended.stderr).count("llm knows no") <= 1
+    assert (ended.stdout + ended.stderr).count("llm does not know") <= 1
 
 
 @pytest.mark.parametrize(
     ("by_ini", "judge", "exit_code", "said"),
     [
-        (True, "gpt-4o-minni", 1, "step.yaml:3: llm knows no judge model 'gpt-4o-minni'"),
-        (False, "gpt-4o-minni", 1, "step.yaml:3: llm knows no judge model 'gpt-4o-minni'"),
-        (False, "zzz", 0, "1 step; llm knows no judge model 'zzz'"),
+        (True, "gpt-4o-minni", 1, "step.yaml:3: llm does not know the judge model 'gpt-4o-minni'"),
+        (False, "gpt-4o-minni", 1, "step.yaml:3: llm does not know the judge model 'gpt-4o-minni'"),
+        (False, "zzz", 0, "1 step; llm does not know the judge model 'zzz'"),
         (False, "gpt-4o-mini", 0, "1 step\n"),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_live_case_of_pytest_asks_nothing_either(pytester: pytest.Pytester) ->
     pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml\n")
     result = pytester.runpytest_subprocess("--llm-mock-live", "suite.yaml")
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*llm knows no judge model 'gpt-4o-minni'*"])
+    result.stdout.fnmatch_lines(["*llm does not know the judge model 'gpt-4o-minni'*"])
     assert not (pytester.path / "asked").exists()
 
 

@@ -190,7 +190,7 @@ def test_each_assertion_has_its_type_also_where_python_makes_it() -> None:
             {"type": "json"},
             '```json\n{"a": 1}\n```',
             False,
-            "Output is not JSON: it stands in a code fence; assert contains",
+            "Output is not JSON: it stands in a code fence; use contains",
         ),
         ({"type": "contains_json"}, 'Here:\n```json\n{"a": 1}\n```', True, "Output contains JSON"),
         (
@@ -285,7 +285,7 @@ def test_each_assertion_has_its_type_also_where_python_makes_it() -> None:
             "Hi",
             False,
             (
-                "The transform $.b needs JSON, and 'Hi' is not JSON: Expecting value at line 1 "
+                "The transform $.b needs JSON, but 'Hi' is not JSON: Expecting value at line 1 "
                 "column 1"
             ),
         ),
@@ -294,7 +294,7 @@ def test_each_assertion_has_its_type_also_where_python_makes_it() -> None:
             '```\n{"b": 5}\n```',
             False,
             (
-                "The transform $.b needs JSON, and it stands in a code fence: ask the model for "
+                "The transform $.b needs JSON, but it stands in a code fence: ask the model for "
                 "JSON alone, or"
             ),
         ),
@@ -472,7 +472,7 @@ def test_the_cost_of_a_run_is_limited(limit: float, passed: bool, message: str) 
         (
             {"type": "max_cost", "value": 1},
             RunContext(run(model="nobody")),
-            "The price of the model 'nobody' is not kn",
+            "The price of the model 'nobody' is unknown",
         ),
         (
             {"type": "max_cost", "value": 1},
@@ -520,7 +520,7 @@ def test_what_only_a_real_model_can_answer_is_skipped_in_a_dry_run(fields: dict[
 @pytest.mark.parametrize("fields", NEED_MODEL[:6], ids=lambda fields: fields["type"])
 def test_what_needs_a_run_is_skipped_without_one(fields: dict[str, Any]) -> None:
     result = evaluate_assertion(assertion(**fields), "x")
-    assert outcome(result) == (None, "Skipped: it needs a run, and only an output is given")
+    assert outcome(result) == (None, "Skipped: it checks a run, but only an output is available")
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -678,7 +678,7 @@ def test_a_function_beside_the_suite_is_called(
         ("failing.py:f", "failing.py:f cannot be loaded: ValueError: no (failing.py:2)"),
         (
             "no_such_module_here:f",
-            "no_such_module_here:f: there is no module 'no_such_module_here'; a file beside",
+            "no_such_module_here:f: there is no module 'no_such_module_here'; for a file",
         ),
         ("json:dmps", "json:dmps: json has no function 'dmps'; did you mean"),
         (".relative:f", ".relative:f cannot be loaded: TypeError: "),
@@ -852,7 +852,7 @@ def test_what_a_judge_says_is_read_as_far_as_it_is_a_verdict(
     mock_llm_responses.set("judge", Reply(reply, invalid=True))
     result = judged()
     assert result.passed is bool(passed)
-    assert ("gave no verdict, but " in result.message) is (passed is None)
+    assert ("returned no verdict, but " in result.message) is (passed is None)
     assert result.tokens > 0
 
 
@@ -874,7 +874,7 @@ def test_an_error_of_the_judge_fails_the_assertion(
     for kind in ("judge", "not_judge"):
         assert outcome(judged(type=kind)) == (
             False,
-            f"The model 'judge' that judges failed: {message}",
+            f"The judge model 'judge' failed: {message}",
         )
 
 
@@ -884,18 +884,17 @@ def test_a_judge_that_is_not_known_or_has_no_schemas_fails_the_assertion(
     mock_llm_responses.set_unknown("judge")
     assert (
         judged().message
-        == "The model 'judge' that judges failed: UnknownModelError: Unknown model: judge"
+        == "The judge model 'judge' failed: UnknownModelError: Unknown model: judge"
     )
     mock_llm_calls.get_model("plain").supports_schema = False
     assert judged(model="plain").message.startswith(
-        "The model 'plain' cannot judge, as it supports no schemas"
+        "The judge model 'plain' does not support schemas"
     )
     result = evaluate_assertion(assertion("judge", criteria="x"), "y")
     assert outcome(result) == (
         False,
-        "No model judges: name one in the assertion, model: …, in the defaults of the suite, "
-        "judge: …, or for "
-        "the project, ini llm_mock_judge",
+        "No judge model: set model: … in the assertion, judge: … in the defaults of the suite, "
+        "or ini llm_mock_judge for the project",
     )
 
 
@@ -967,7 +966,7 @@ def test_without_a_default_embedding_model_one_is_asked_for(
     comparison = assertion("similar", value="x", threshold=1)
     result = evaluate_assertion(comparison, "x")
     assert result.passed is False
-    assert result.message.endswith("set one for all: llm embed-models default MODEL")
+    assert result.message.endswith("or set a default: llm embed-models default MODEL")
     llm.set_default_embedding_model("embed")
     assert evaluate_assertion(comparison, "x").passed is True
 

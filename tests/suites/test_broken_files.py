@@ -84,9 +84,9 @@ def case(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "1: the file is empty; a suite holds apiVersion, kind: TestSuite, metadata and cases"),
-        ("- a\n", "1: this is a list; a suite holds"),
-        ("hello\n", "1: this is 'hello'; a suite holds"),
+        ("", "1: the file is empty; a suite has apiVersion, kind: TestSuite, metadata and cases"),
+        ("- a\n", "1: this is a list; a suite has"),
+        ("hello\n", "1: this is 'hello'; a suite has"),
         (
             "apiVersion: x\nkind: Agent\nspec: {}\n",
             "2: this is a role (kind: Agent), not a suite (kind: TestSuite)",
@@ -160,23 +160,23 @@ def test_what_is_no_suite_is_an_error_with_its_line(
         ),
         (
             "  prompt: x\n  variables: {a: [1]}\n",
-            "7: case 'one': the variable 'a' should be text, a number, true",
+            "7: case 'one': the variable 'a' must be text, a number, true",
         ),
         (
             "  prompt: x\n  variables: {a-b: 1}\n",
-            "7: case 'one': invalid name of a variable, 'a-b'",
+            "7: case 'one': invalid variable name 'a-b'",
         ),
         (
             "  prompt: x\n  variables: {a..b: 1}\n",
-            "7: case 'one': invalid name of a variable, 'a..b': use letters, digits, _ and single",
+            "7: case 'one': invalid variable name 'a..b': use letters, digits, _ and single",
         ),
         (
             "  prompt: x\n  prompt_file: binary\n",
-            "7: case 'one': 'prompt' and 'prompt_file' exclude each other",
+            "7: case 'one': 'prompt' and 'prompt_file' cannot be combined",
         ),
         (
             "  prompt: x\n  turns: [{prompt: y}]\n",
-            "7: case 'one': 'prompt' and 'turns' exclude each other",
+            "7: case 'one': 'prompt' and 'turns' cannot be combined",
         ),
         (
             "  prompt: x\n  expected_output: ''\n  expected_output_file: y\n",
@@ -184,7 +184,7 @@ def test_what_is_no_suite_is_an_error_with_its_line(
         ),
         (
             "  turns: [{prompt: x}]\n  expected_output: y\n",
-            "7: case 'one': 'expected_output' belongs to each of the",
+            "7: case 'one': add 'expected_output' to the turns, not to",
         ),
         ("  turns:\n  - prompt: x\n  - assertions: []\n", "8: case 'one': 'prompt' is missing"),
         (
@@ -217,11 +217,11 @@ def test_what_is_no_suite_is_an_error_with_its_line(
         ),
         (
             "  prompt: ${a}\n  rows: [{a: 1}, {b: 1}]\n",
-            "5: case 'one': ${a} has no value in every row",
+            "5: case 'one': ${a} has no value in some rows",
         ),
         (
             "  prompt: x\n- name: one\n  prompt: y\n",
-            "7: duplicate name 'one', and the case at line 5 has it",
+            "7: duplicate name 'one': the case at line 5 has the same name",
         ),
         (
             "  prompt: x\n- name: ${a}\n  prompt: y\n  rows: [{a: 1}, {a: 1}]\n",

@@ -130,7 +130,7 @@ def test_a_run_that_failed_before_a_retry_is_not_replayed(project: Project, parr
 def test_a_run_whose_time_is_up_is_asked_again(project: Project, parrot: Parrot) -> None:
     project.write_cases("  - {name: a, turns: [{prompt: One}, {prompt: Slow}], timeout: 0.3}\n")
     result = project.test("--cassette")
-    assert "Timed out: the run was ended after 0.3 s" in result.stdout
+    assert "Timed out after 0.3 s" in result.stdout
     assert recorded(project) == {"a.llm.yaml": ["One"]}
     parrot.slow = 0
     assert project.test("--cassette").exit_code == 0
@@ -209,7 +209,7 @@ def test_embeddings_are_in_no_cassette_and_that_is_said(project: Project, parrot
     )
     result = project.test("--cassette")
     assert statuses(result.stdout) == {"a": "NOT CHECKED", "b": "FAIL"}
-    assert "was asked, and a cassette holds no embeddings" in result.stdout
+    assert "was called, but cassettes cannot record embeddings" in result.stdout
 
 
 def test_keys_are_in_no_cassette(
@@ -296,14 +296,14 @@ def test_only_what_was_asked_for_real_was_spent(recorded: int, replayed: int, sp
         (
             {"cassette": "sometimes"},
             ValueError,
-            "Unknown record mode 'sometimes'. Give one of none, once, new_",
+            "Unknown record mode 'sometimes'. Use one of none, once, new_",
         ),
         (
             {"cassette": "once", "dry_run": True},
             ValueError,
-            "A dry run asks no real model, so it has no cassettes",
+            "A dry run calls no real model, so it cannot use cassettes",
         ),
-        ({"cassette": "once"}, InvalidFile, "A suite that is no file has no cassettes"),
+        ({"cassette": "once"}, InvalidFile, "A suite made in Python has no cassettes"),
     ],
 )
 def test_in_python_what_makes_no_sense_is_refused(

@@ -166,10 +166,7 @@ def test_what_a_role_has_that_has_no_effect_is_warned_of(
     project.write("role.yaml", ROLE + "  memory: {}\n")
     result = project.command(*arguments)
     assert result.exit_code == 0
-    assert (
-        result.stderr
-        == "Warning: role.yaml: ignored, as this has no effect here: spec.memory (line 8).\n"
-    )
+    assert result.stderr == "Warning: role.yaml: not supported and ignored: spec.memory (line 8).\n"
 
 
 # Which cases
@@ -237,7 +234,7 @@ def test_below_the_threshold_the_first_failed_run_is_shown(
     result = project.test("-k", "hello", "--repeat", "3", "--threshold", "0.5")
     assert result.exit_code == 1
     assert (
-        "  2 of 3 runs failed; the first of them:\n  prompt: Hi there!\n  output: Hm\n"
+        "  2 of 3 runs failed; the first failed run:\n  prompt: Hi there!\n  output: Hm\n"
         in result.stdout
     )
 
@@ -300,12 +297,12 @@ def test_a_wrong_role_is_one_message(role: str, project: Project) -> None:
         (
             ROLE.replace("4o-mini", "4o-mni"),
             1,
-            "Error: role.yaml:7: llm knows no model 'gpt-4o-mni' or 'openai/gpt-4o-m",
+            "Error: role.yaml:7: llm does not know the model 'gpt-4o-mni' or 'openai/gpt-4o-m",
         ),
         (
             ROLE.replace("openai", "anthropic"),
             1,
-            "The plugin for it is installed by: llm install llm-anthropic",
+            "To install the plugin for it, run: llm install llm-anthropic",
         ),
     ],
     ids=["no-key", "unknown", "plugin"],

@@ -171,9 +171,7 @@ def test_a_role_without_a_model_runs_dry_and_says_live_what_is_missing(
     assert (role.agent.asks.options, role.warning) == (options, None)
     (suite := tmp_path / "suite.yaml").write_text(SUITE)
     assert run_suite(role, load_suite(suite), dry_run=True).case_results[0].status == "passed"
-    with pytest.raises(
-        InvalidFile, match=r"role\.yaml:\d: the role names no model: write a model:"
-    ):
+    with pytest.raises(InvalidFile, match=r"role\.yaml:\d: the role has no model: add model:"):
         resolve_model(role)
 
 
@@ -184,7 +182,7 @@ def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> Non
     )
     for read in (load_role, lambda path: describe_file(path, None)):
         with pytest.raises(
-            InvalidFile, match=rf"other\.yaml:2: kind is '{kind}', which is a .* of InitRunner"
+            InvalidFile, match=rf"other\.yaml:2: kind is '{kind}', a .* of InitRunner"
         ):
             read(path)
 
@@ -216,7 +214,7 @@ def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
     assert (role.name, role.model_ids) == ("helper", ("anthropic/claude-sonnet", "claude-sonnet"))
     assert (agent.system_prompt, agent.max_turns, server.call_timeout) == ("You help.", 7, 5)
     assert role.warning == (
-        f"{path}: ignored, as this has no effect here: guardrails.timeout_seconds (line 15), "
+        f"{path}: not supported and ignored: guardrails.timeout_seconds (line 15), "
         "tools[0] of type datetime (line 8), tools[1] of type filesystem (line 9)."
     )
     path.write_text(FLAT[: FLAT.index("tools:")])
@@ -240,7 +238,7 @@ def test_what_only_describes_a_flat_agent_is_ignored_in_silence(tmp_path: Path) 
         ("apiVersion: initrunner/v1", "1: 'kind' is missing\n"),
         ("kind: Agent", "1: 'apiVersion' is missing\n"),
         ("spec: {role: a}", "1: 'apiVersion' is missing\n"),
-        ("agents: {}", "1: this has several agents"),
+        ("agents: {}", "1: this file has several agents"),
         ("kind: Robot\nagents: {}", "3: kind is 'Robot'; a role has kind: Agent"),
     ],
 )
@@ -273,7 +271,7 @@ def test_only_names_and_agents_together_are_a_team(key: str, tmp_path: Path) -> 
         ),
         (
             "name: helper\nagents: {a: {prompt: p}}\n",
-            "1: this has several agents, as a team or a flow of InitRunner: ",
+            "1: this file has several agents, like a team or a flow of InitRunner: ",
         ),
         ("name: helper\nprompt: p\nskill: nowhere\n", "3: there is no skill at "),
     ],

@@ -92,8 +92,8 @@ Object.assign(module.exports, {
 """
 AGENT = Agent("m", name="greeter", system_prompt="Be brief")
 FORM = (
-    "it must be texts, one of the system if at all, then of the user and of the assistant in "
-    "turn, the last one of the user"
+    "the messages must be texts: optionally one system message, then user and assistant messages "
+    "in turn, with a user message at the end"
 )
 
 
@@ -159,7 +159,7 @@ def test_a_function_writes_the_messages(
     [
         ("p.py:nothing", " returned None. Is a return statement missing?"),
         ("p.py:broken", " raised KeyError: nobody ("),
-        ("p.py:unsupported", f" returned a chat that is not supported: {FORM}"),
+        ("p.py:unsupported", f" returned an unsupported chat: {FORM}"),
         ("p.py:missing", ": p.py has no function 'missing'"),
         ("p.py:ask", ": "),
         pytest.param("p.js:nothing", " returned None. Is a return", marks=needs_node),
@@ -220,10 +220,10 @@ def test_without_node_a_case_is_not_checked(
         ("prompt_function: p.txt:f", "The prompt function p.txt:f: there is no module 'p.txt'"),
         ("prompt_function: p.py", "prompt_function: should be file.py:function or package"),
         ("prompt_function: 'p.js:a b'", "prompt_function: should be file.js or file.js:function"),
-        ("prompt_function: ../p.mjs", "'../p.mjs' lies outside of the suite's folder"),
+        ("prompt_function: ../p.mjs", "'../p.mjs' is outside of the suite's folder"),
         (
             "prompt: Hi\n    prompt_function: p.js",
-            "'prompt' and 'prompt_function' exclude each other",
+            "'prompt' and 'prompt_function' cannot be combined",
         ),
     ],
 )

@@ -76,7 +76,9 @@ def test_a_live_run_of_a_target_skips_what_it_cannot_see(project: Project) -> No
     assert statuses(result.output) == {"refund": "NOT CHECKED", "wrong": "NOT CHECKED"}
     # The words of a table are wrapped.
     words = result.output.replace("│", " ").split()
-    assert "what the application asked its models, is not known in this run" in " ".join(words)
+    assert "the prompt of this run, or of the application's model calls, is unknown" in " ".join(
+        words
+    )
 
 
 def test_assertions_hold_for_each_turn(project: Project) -> None:
@@ -160,7 +162,7 @@ def test_variables_are_replaced_in_the_messages_before_the_prompt(project: Proje
 
 
 IN_TURN = (
-    "history: the messages must be of the user and of the assistant in turn, before the prompt"
+    "history: the messages must alternate, beginning with the user and ending with the assistant"
 )
 
 
@@ -202,6 +204,7 @@ def test_a_target_is_sent_no_other_messages(project: Project, key: str, value: s
     ):
         project.write("tests.yaml", head + case)
         output = project.command("validate", "tests.yaml").output
-        problem = f"case 'one': {key!r} needs a role: a target is sent the prompt alone"
+        reason = "a target receives no system prompt and no scripted history"
+        problem = f"case 'one': {key!r} needs a role: {reason}"
         assert (problem in output) == is_refused
         assert ("tests.yaml:9: " in output) == is_refused

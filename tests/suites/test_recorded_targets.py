@@ -143,12 +143,12 @@ def test_what_a_command_asks_is_recorded_through_a_server_and_replayed_without_a
     past = project.command(*test, "--record", "none")
     assert past.output.count("output: True") == 2
     assert (
-        "Cassettes: 0 calls replayed, 0 recorded; 2 runs asked no model that could be recorded"
+        "Cassettes: 0 calls replayed, 0 recorded; 2 runs made no call that could be recorded"
         in past.output
     )
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     refused = " ".join(project.command(*test, "--record", "none").stdout.split())
-    assert "OPENAI_BASE_URL sends the command to models elsewhere" in refused
+    assert "OPENAI_BASE_URL sends the model calls of the command to another server" in refused
 
 
 @pytest.fixture

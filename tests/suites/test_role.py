@@ -225,7 +225,7 @@ extra: 1
 """
     )
     assert load_role(path).warning == (
-        f"{path}: ignored, as this has no effect here: extra (line 23), spec.triggers (line 21), "
+        f"{path}: not supported and ignored: extra (line 23), spec.triggers (line 21), "
         "spec.model.base_url (line 12), spec.tools[0] of type filesystem (line 14), "
         "spec.tools[1].comand (line 17; did you mean 'command'?), spec.tools[1].url (line 19), "
         "spec.tools[1].max_retries (line 20)."
@@ -258,7 +258,7 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
         ),
         (
             "  tools:\n    - {type: mcp, transport: pipe}\n",
-            "13: the transport 'pipe' is not supported; write one of stdio, streamable-http, sse",
+            "13: the transport 'pipe' is not supported; use one of stdio, streamable-http, sse",
         ),
         (
             "  tools:\n    - {type: mcp, command: c, tool_exclude: [rm]}\n",
@@ -290,7 +290,7 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
             "13: function should be file.py:function or package.module:function, not 'add'",
         ),
         ("  tools: [{command: npx}]\n", "12: 'type' is missing"),
-        ("  tools: [mcp]\n", "12: spec.tools.0: a tool is a mapping that has a type"),
+        ("  tools: [mcp]\n", "12: spec.tools.0: should be a mapping with a type"),
         ("  tools: {type: mcp}\n", "12: spec.tools: should be a list, not a mapping"),
         (
             "  tools:\n    - {type: mcp, command: c, env: {PORT: 8}}\n",
@@ -330,16 +330,16 @@ def test_a_mistake_is_told_with_its_line(more: str, message: str, write: Write) 
         (
             "kind: Agent",
             "kind: Compose",
-            "2: kind is 'Compose', which is a composition of InitRunner",
+            "2: kind is 'Compose', a composition of InitRunner",
         ),
         ("kind: Agent", "kind: Robot", "2: kind is 'Robot'; a role has kind: Agent"),
         ("kind: Agent", "kind: [Agent]", '2: kind is ["Agent"]; a role has kind: Agent'),
         (
             "  role: You",
             "  rol: You",
-            "7: 'role' is missing in spec; did you mean it by 'rol' (line 8)?",
+            "7: 'role' is missing in spec; is 'rol' (line 8) a misspelling of it?",
         ),
-        ("spec:", "sepc:", "1: 'spec' is missing; did you mean it by 'sepc' (line 7)?"),
+        ("spec:", "sepc:", "1: 'spec' is missing; is 'sepc' (line 7) a misspelling of it?"),
         ("  name: hello-world\n", "", "3: 'name' is missing in metadata"),
         ("    provider: openai\n", "", "9: 'provider' is missing"),
         ("    name: gpt-4o-mini\n", "", "9: 'name' is missing"),
@@ -352,7 +352,7 @@ def test_a_mistake_is_told_with_its_line(more: str, message: str, write: Write) 
         (
             "\n    provider: openai\n    name: gpt-4o-mini",
             " 5",
-            "9: spec.model: give the id of a model, or",
+            "9: spec.model: should be a model id, or",
         ),
     ],
 )
@@ -450,10 +450,10 @@ def test_a_model_that_llm_does_not_know_is_told_with_its_plugin(
         resolve_model(load_role(path))
     message = str(caught.value)
     assert message.startswith(
-        f"{path}:9: llm knows no model '{provider}/gpt-4o-mini' or 'gpt-4o-mini'. `llm models` "
-        "lists those that it knows"
+        f"{path}:9: llm does not know the model '{provider}/gpt-4o-mini' or 'gpt-4o-mini'. Run "
+        "`llm models` to list the known models"
     )
-    _, _, installed = message.partition(" The plugin for it is installed by: llm install ")
+    _, _, installed = message.partition(" To install the plugin for it, run: llm install ")
     assert installed == (plugin or "")
 
 
@@ -482,8 +482,8 @@ def test_without_the_mock_near_models_of_llm_are_listed(
     code = f"from llm_mock.suites.role import *\nresolve_model(load_role({str(path)!r}))"
     ended = run_python(code, LLM_USER_PATH=str(tmp_path), PFLOW_TESTING=None)
     assert (
-        f"{path}:9: llm knows no model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Did you mean "
-        "gpt-4o-mini"
+        f"{path}:9: llm does not know the model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Did you "
+        "mean gpt-4o-mini"
     ) in ended.stderr
 
 

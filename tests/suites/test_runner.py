@@ -197,8 +197,8 @@ def test_a_model_that_llm_does_not_know_fails_the_cases(
     mock_llm_responses.set_unknown("nobody")
     error = run_case(Agent("nobody"), case()).error or ""
     assert error == (
-        "Unknown model: nobody. `llm models` lists those that llm knows; `llm install` adds the "
-        "models of a plugin."
+        "Unknown model: nobody. Run `llm models` to list the known models, or `llm install` to "
+        "add a plugin."
     )
 
 
@@ -220,7 +220,7 @@ def test_a_role_whose_model_llm_does_not_know_is_an_error_before_the_first_case(
 ) -> None:
     mock_llm_responses.set_unknown("*")
     role = Role("r", AGENT, Path("role.yaml"), model_ids=("m",), model_line=9)
-    with pytest.raises(InvalidFile, match=r"role\.yaml:9: llm knows no model 'm'"):
+    with pytest.raises(InvalidFile, match=r"role\.yaml:9: llm does not know the model 'm'"):
         run_suite(role, suite(case()))
     assert run_suite(role, suite(case()), dry_run=True).all_passed
 
@@ -336,7 +336,7 @@ def test_a_run_that_failed_is_run_again(
 )
 def test_an_argument_that_makes_no_sense_is_refused(wrong: Any) -> None:
     (name,) = wrong
-    with pytest.raises(ValueError, match=f"{name} is .*; give "):
+    with pytest.raises(ValueError, match=f"{name} is .*; it must be "):
         run_suite(AGENT, suite(case()), dry_run=True, **wrong)
 
 
@@ -494,13 +494,12 @@ def test_a_limit_that_can_no_longer_be_checked_stops_the_run(
     result = run_suite(AGENT, suite(judged, case("b")), max_cost=2)
     assert [found.case.name for found in result.case_results] == ["judged"]
     assert (
-        result.stopped
-        == "the cost of the case 'judged' is not known, so max_cost cannot be checked"
+        result.stopped == "the cost of the case 'judged' is unknown, so max_cost cannot be checked"
     )
 
 
 def test_a_limit_that_cannot_be_checked_is_refused() -> None:
-    with pytest.raises(InvalidBudget, match="the price of the model 'm' is not known"):
+    with pytest.raises(InvalidBudget, match="the price of the model 'm' is unknown"):
         run_suite(AGENT, suite(case()), max_cost=1)
     assert run_suite(AGENT, suite(case()), max_cost=1, dry_run=True).all_passed
 

@@ -233,7 +233,7 @@ def test_the_suite_has_one_judge_and_an_assertion_may_have_another(
     result = project.test("-o", "results.json")
     assert "✓ Output meets the criteria 'Is polite': Says hello.\n" in result.output
     assert (
-        "✗ Output meets the criteria 'Is short' with 0.500, less than 0.6: It is long."
+        "✗ Output scored 0.500, less than 0.6, on the criteria 'Is short': It is long."
         in result.output
     )
     assert "judged" not in result.output.replace("│ judged", "").replace(": judged:", "")

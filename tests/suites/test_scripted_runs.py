@@ -119,12 +119,12 @@ def test_a_reply_to_other_conditions_stays_beside_that_of_a_run() -> None:
 def test_a_run_without_a_reply_fails_and_says_what_to_write() -> None:
     result = run([{"run": 1, "text": "a"}], repeat=2)
     assert [attempt.status for attempt in result.attempts] == ["passed", "failed"]
-    assert "Those of another model, variant or run do not count." in result.error
+    assert "Replies for another model, variant or run do not count." in result.error
 
 
 def test_a_model_without_a_reply_fails() -> None:
     result = run([{"model": "gpt-4.1", "text": "a"}])
-    assert "Those of another model, variant or run do not count." in result.error
+    assert "Replies for another model, variant or run do not count." in result.error
 
 
 @pytest.mark.parametrize(("optional", "status"), [(True, "passed"), (False, "failed")])
@@ -247,13 +247,21 @@ def test_a_reply_without_tokens_leaves_their_check_undone() -> None:
 @pytest.mark.parametrize(
     ("head", "fields", "problem"),
     [
-        ("", "replies: [{text: a, run: 2}]", "reply 1: the case has no run 2: it is run 1 time"),
+        (
+            "",
+            "replies: [{text: a, run: 2}]",
+            "reply 1: run 2 does not exist: 'repeat' of the case is 1",
+        ),
         (
             "defaults: {repeat: 3}",
             "replies: [{text: a}, {text: a, run: [3, 4]}]",
-            "reply 2: the case has no run 4: it is run 3 times",
+            "reply 2: run 4 does not exist: 'repeat' of the case is 3",
         ),
-        ("defaults: {repeat: 9}", "repeat: 2, replies: [{text: a, run: 3}]", "has no run 3"),
+        (
+            "defaults: {repeat: 9}",
+            "repeat: 2, replies: [{text: a, run: 3}]",
+            "run 3 does not exist: 'repeat' of the case is 2",
+        ),
         ("", "replies: [{text: a, run: 0}]", "should be at least 1"),
         ("", "replies: [{text: a, run: true}]", "a whole number"),
         ("", "replies: [{text: a, runs: 1}]", "did you mean 'run'"),
@@ -262,13 +270,17 @@ def test_a_reply_without_tokens_leaves_their_check_undone() -> None:
         ("", "replies: [{error: timeout, usage: {input: 1, output: 1}}]", "remove usage"),
         ("", "replies: [{text: a, variant: cold}]", "the suite has no 'matrix'"),
         (MODELS, "replies: [{text: a, variant: cald}]", "unknown variant 'cald'; did you mean 'co"),
-        (MODELS, "replies: [{text: a, model: gpt-6}]", "no variant asks the model 'gpt-6'"),
-        (MODELS, "expected_output: a, replies: [{text: a}]", "exclude each other"),
-        ("", "turns: [{prompt: a}], replies: [{text: a}]", "belongs to each of the turns"),
+        (MODELS, "replies: [{text: a, model: gpt-6}]", "no variant uses the model 'gpt-6'"),
+        (MODELS, "expected_output: a, replies: [{text: a}]", "cannot be combined"),
+        (
+            "",
+            "turns: [{prompt: a}], replies: [{text: a}]",
+            "add 'replies' to the turns, not to the case",
+        ),
         (
             "",
             "turns: [{prompt: a, replies: [{text: a, run: 5}]}]",
-            "the case has no run 5",
+            "run 5 does not exist",
         ),
     ],
 )

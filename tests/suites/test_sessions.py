@@ -238,7 +238,7 @@ def test_a_dry_run_does_not_ask_the_model_that_plays_the_user(assertions: list[A
     assert result.status == ("not checked" if assertions else "failed")
     assert result.attempts[0].turns == ()
     message = result.error or result.assertion_results[0].message
-    assert message == "Skipped in a dry run: a model plays the user; give the user a script"
+    assert message == "Skipped in a dry run: a model plays the user; add a 'script' to the user"
 
 
 def test_a_model_plays_the_user_in_a_live_run(
@@ -291,12 +291,12 @@ def test_a_model_that_plays_the_user_and_fails_ends_the_case(
     ("fields", "problem"),
     [
         ("user: {}", "needs a 'script', or 'instructions' and a 'model'"),
-        ("user: {script: [Hi], model: gpt-5}", "'instructions' and 'model' need each other"),
-        ("user: {instructions: Hi}", "'instructions' and 'model' need each other"),
+        ("user: {script: [Hi], model: gpt-5}", "'instructions' and 'model' must be set together"),
+        ("user: {instructions: Hi}", "'instructions' and 'model' must be set together"),
         ("user: {script: []}", "needs a 'script'"),
         ("user: {script: [Hi], max_turns: 0}", "should be at least 1"),
         ("user: {script: [Hi], turns: 3}", "turns"),
-        ("user: {script: [Hi]}, turns: [{prompt: a}]", "exclude each other"),
+        ("user: {script: [Hi]}, turns: [{prompt: a}]", "cannot be combined"),
         ("user: {script: ['${who}']}, variables: {a: b}", "unknown variable ${who}"),
     ],
 )

@@ -138,7 +138,7 @@ def test_targets_stand_side_by_side(project: Project) -> None:
     assert rows_of(ended.output)[:2] == [["says-hello", "PASS", "FAIL"], ["Passed", "1/1", "0/1"]]
     assert "says-hello[new]: Output does not contain 'Hello'" in ended.output
     assert (
-        "leave --model out"
+        "remove --model"
         in project.command("test", "role.yaml", "-s", "tests.yaml", "--model", "m").output
     )
 
@@ -154,7 +154,7 @@ def test_variants_in_python(matrix: Project) -> None:
     )
     with pytest.raises(
         InvalidFile,
-        match=r"tests\.yaml: it has a matrix: run each of `variants_of\(agent, suite\)`",
+        match=r"tests\.yaml: the suite has a matrix: run each variant of `variants_of\(agent, ",
     ):
         run_suite(load_role("role.yaml"), suite)
     (only,) = variants_of(load_role("role.yaml"), variants[0].suite)
@@ -293,7 +293,7 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(
         (
             "matrix: {}",
             (
-                "4: matrix: is empty: list the entries to compare, as roles, targets, models, "
+                "4: matrix: is empty: add lists to compare, such as roles, targets, models, "
                 "system_prompts"
             ),
         ),
@@ -305,11 +305,11 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(
         ),
         (
             "matrix:\n  models:\n  - a\n  - b\n  - a",
-            "8: duplicate model 'a' (line 6): leave it out, or give one",
+            "8: duplicate model 'a' (line 6): remove it, or set another 'name'",
         ),
         (
             "matrix:\n  system_prompts: [{name: a}]",
-            "5: matrix.system_prompts.0: needs a 'text' or a 'file', and not both",
+            "5: matrix.system_prompts.0: needs either a 'text' or a 'file'",
         ),
         (
             "matrix:\n  system_prompts:\n  - {name: a, file: no.txt}",
@@ -321,15 +321,15 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(
         ),
         (
             "matrix: {targets: [{name: a, command: [x]}], models: [m]}",
-            "4: matrix: 'targets' and 'models' exclude each other: a target asks models of its own",
+            "4: matrix: 'targets' and 'models' cannot be combined: a target calls its own models",
         ),
         (
             "target: {command: [x]}\nmatrix: {models: [m]}",
-            "5: 'target' and 'matrix' exclude each other: leave one of them out",
+            "5: 'target' and 'matrix' cannot be combined: remove one of them",
         ),
         (
             f"matrix:\n  models: [{', '.join(f'm{n}' for n in range(1001))}]",
-            "4: gives 1,001 variants: at most 1,000 are supported",
+            "4: the matrix has 1,001 variants, more than 1,000: remove some entries",
         ),
     ],
 )
@@ -343,7 +343,7 @@ def test_what_is_wrong_with_a_matrix_is_said_with_its_line(
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("gpt-4o-mni", "tests.yaml:7: llm knows no model 'gpt-4o-mni'. Did you mean "),
+        ("gpt-4o-mni", "tests.yaml:7: llm does not know the model 'gpt-4o-mni'. Did you mean "),
         (
             "{model: gpt-4o, options: {temprature: 1}}",
             "tests.yaml:7: the model 'gpt-4o' has no option 'temprature'",
@@ -365,6 +365,6 @@ def test_a_model_of_a_matrix_that_cannot_be_asked_is_told_before_any_is(
 def test_roles_of_a_matrix_and_one_of_the_run_exclude_each_other(project: Project) -> None:
     project.write("tests.yaml", f"{START}matrix: {{roles: [role.yaml]}}\n{CASES}")
     assert project.dry().stderr == (
-        "Error: tests.yaml: its matrix names the roles: leave the role out, or 'roles' of the "
-        "matrix\n"
+        "Error: tests.yaml: a role and the 'roles' of the matrix cannot be combined: remove one of "
+        "them\n"
     )

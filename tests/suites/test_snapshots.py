@@ -69,7 +69,7 @@ def test_another_output_fails_with_a_difference_in_every_output(shop: Project) -
     outputs = [word for name in ("o.json", "o.md", "o.xml", "o.html") for word in ("-o", name)]
     code, output = run(shop, *outputs)
     assert code == 1
-    assert "Output differs from its snapshot; `llm-mock test --update` accepts it:" in output
+    assert "Output differs from its snapshot; to accept it, run `llm-mock test --update`:" in output
     for line in ("--- snapshot", "+++ output", "-to five.", "+to six."):
         assert line in output
     for name in ("o.json", "o.md", "o.xml", "o.html"):
@@ -113,7 +113,7 @@ def test_a_failed_case_is_not_saved_without_a_word(shop: Project) -> None:
     code, output = run(shop, "--update")
     assert code == 1
     assert "1 written, 0 updated, 0 unchanged" in output
-    assert "not saved: hours, as it failed" in output
+    assert "not saved: hours, because it failed" in output
     assert "ten" not in FILE.read_text()
 
 
@@ -121,14 +121,14 @@ def test_a_case_of_which_nothing_was_checked_is_not_saved(shop: Project) -> None
     check = "assertions: [{type: skipped, reason: later}]"
     cases = f"cases: [{{name: c, prompt: price.txt, {check}}}]\n"
     shop.write("shop.yaml", HEAD + TARGET + cases)
-    assert "not saved: c, as it was not checked" in run(shop, "--update")[1]
+    assert "not saved: c, because it was not checked" in run(shop, "--update")[1]
     assert not FILE.exists()
 
 
 def test_runs_with_different_outputs_have_no_snapshot(shop: Project) -> None:
     shop.write("app.py", "def answer(prompt, n=[]):\n    n.append(1)\n    return str(len(n))\n")
     output = run(shop, "--update", "-k", "price", "--repeat", "2")[1]
-    assert "not saved: price, as its runs gave different outputs" in output
+    assert "not saved: price, because its runs returned different outputs" in output
 
 
 def test_a_dry_run_saves_and_compares_nothing(shop: Project) -> None:
@@ -203,7 +203,7 @@ def test_secrets_are_not_saved(shop: Project) -> None:
 def test_ends_of_lines_that_differ_are_named(shop: Project) -> None:
     run(shop, "--update")
     shop.write("price.txt", "7 $\n")
-    assert "only the ends of lines differ" in run(shop)[1]
+    assert "only the line endings differ" in run(shop)[1]
 
 
 @pytest.mark.parametrize(

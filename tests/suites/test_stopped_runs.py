@@ -64,7 +64,7 @@ def test_a_limit_without_a_known_price_is_an_error(
     mock_llm_responses.set("mystery", "Hello 1")
     result = project.test("--model", "mystery", "--max-cost", "1")
     assert result.exit_code == 1
-    assert "the price of the model 'mystery' is not known" in result.stderr
+    assert "the price of the model 'mystery' is unknown" in result.stderr
 
 
 # Interrupts

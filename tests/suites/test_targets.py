@@ -124,7 +124,7 @@ def test_replies_answer_the_models_and_assertions_check_what_the_application_mad
     assert "One queued reply was not asked for:" in ended.output
     assert "Remove it from the 'replies' of the case" in ended.output
     assert "No reply was configured for this call:\n      gpt-4o  'Write a refund'" in ended.output
-    assert "Write one into the 'replies' of the case." in ended.output
+    assert "Add one to the 'replies' of the case." in ended.output
     assert "ValueError: no such kind" in ended.output
     assert (
         "  asked: gpt-4o-mini  'Classify: Hi'  → 'Hello'\n  output: Hello\n  ✗ Output does not"
@@ -174,7 +174,7 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
         ),
         (
             f"{{command: [{sys.executable}, -c, 'exit(\"oh no\")']}}",
-            "ended with exit code 1, and said: oh no",
+            "ended with exit code 1; stderr: oh no",
         ),
         (
             f"{{command: [{sys.executable}, -c, 'print(1)'], output: a}}",
@@ -182,12 +182,12 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
         ),
         (
             f"{{command: [{sys.executable}, -c, 'print(\"{{\")'], output: a}}",
-            "needs JSON, and '{' is not JSON: ",
+            "needs JSON, but '{' is not JSON: ",
         ),
         ("{url: 'http://127.0.0.1:9/', mocked: true}", "http://127.0.0.1:9/ cannot be reached"),
         (
             "{url: 'http://127.0.0.1:9/'}",
-            "a dry run does not ask http://127.0.0.1:9/, as its models may be real",
+            "a dry run does not call http://127.0.0.1:9/, because its models may be real",
         ),
     ],
 )
@@ -214,17 +214,17 @@ def test_a_target_that_gives_no_output_says_why(
             "",
             "'a..b' is no path of keys and positions",
         ),
-        ('target: {function: "../a.py:f"}', "", "lies outside of the suite's folder"),
+        ('target: {function: "../a.py:f"}', "", "is outside of the suite's folder"),
         (
             "target: {url: 'http://a'}",
             "replies: [{text: a}]",
-            "replies cannot be handed to an application that runs els",
+            "a suite with a url target cannot have 'replies'",
         ),
         ("target: {command: [a]}", "replies: [{model: a}]", "6: case 'c': reply 1: has no content"),
         (
             "target: {command: [a]}",
             "expected_output: a, replies: [{text: a}]",
-            "exclude each other",
+            "cannot be combined",
         ),
     ],
 )
@@ -241,13 +241,13 @@ def test_what_is_wrong_with_a_target_is_told_with_its_line(
 def test_a_suite_has_a_role_or_a_target(application: Project) -> None:
     ended = application.command("test", "role.yaml", "-s", "function.yaml", "--dry-run")
     assert (
-        "function.yaml: its 'target' answers its prompts: leave the role out, or the target"
+        "function.yaml: a role and the 'target' of the suite cannot be combined: remove one of them"
         in ended.output
     )
     ended = application.command("test", "-s", "tests.yaml", "--dry-run")
     assert (
-        "tests.yaml: nothing answers its prompts: name a role, or write a 'target' into the suite"
-        in ended.output
+        "tests.yaml: the suite has no role and no target: pass a role, or add a 'target' to "
+        "the suite" in ended.output
     )
 
 
@@ -318,7 +318,7 @@ def test_a_long_answer_is_an_error_and_never_cut(
     )
     (result,) = run_suite(None, load_suite("http.yaml")).case_results
     if beyond:
-        assert result.error == f"{endpoint} gave an answer of more than {size / 1_000_000:g} MB"
+        assert result.error == f"{endpoint} sent a response of more than {size / 1_000_000:g} MB"
     else:
         assert result.passed
 
@@ -375,18 +375,18 @@ def python(code: str, *words: str) -> str:
         (
             f"{{command: {python('pass', '{prompt}')}}}",
             "a\0b",
-            "cannot be given the prompt: embedded null byte",
+            "cannot receive the prompt as an argument: embedded null byte",
         ),
-        (f"{{command: {python('exit(3)')}}}", "Hi", "ended with exit code 3, and said: (nothing)"),
+        (f"{{command: {python('exit(3)')}}}", "Hi", "ended with exit code 3; stderr: (nothing)"),
         (
             f"{{command: {python('import sys; sys.stderr.write(chr(10)); exit(3)')}}}",
             "Hi",
-            "ended with exit code 3, and said: (nothing)",
+            "ended with exit code 3; stderr: (nothing)",
         ),
         (
             f"{{command: {python('import os; os.write(2, bytes([255, 10, 98])); exit(1)')}}}",
             "Hi",
-            "ended with exit code 1, and said: b\n\ufffd\nb",
+            "ended with exit code 1; stderr: b\n\ufffd\nb",
         ),
     ],
 )
@@ -464,12 +464,12 @@ def failing() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("path", "more", "error"),
     [
-        ("/500", "", "URL answered 500 As Asked: no \ufffd\\x1b[2J such model"),
-        ("/404", "", "URL answered 404 As Asked: no \ufffd\\x1b[2J such model"),
-        ("/cut", "", "URL broke off its answer: 1,000 bytes are missing"),
-        ("/cut-chunk", "", "URL gave no answer: IncompleteRead"),
-        ("/noise", "", "URL gave no answer: BadStatusLine"),
-        ("/slow", ", timeout: 0.2", "URL gave no answer: TimeoutError: timed out"),
+        ("/500", "", "URL responded with 500 As Asked: no \ufffd\\x1b[2J such model"),
+        ("/404", "", "URL responded with 404 As Asked: no \ufffd\\x1b[2J such model"),
+        ("/cut", "", "URL sent an incomplete response: 1,000 bytes are missing"),
+        ("/cut-chunk", "", "URL sent no valid response: IncompleteRead"),
+        ("/noise", "", "URL sent no valid response: BadStatusLine"),
+        ("/slow", ", timeout: 0.2", "URL sent no valid response: TimeoutError: timed out"),
         (
             "/200",
             ", headers: {Key: '${NO_KEY_OF_APP}'}",
@@ -494,10 +494,13 @@ def test_an_answer_that_is_no_text_is_read_with_marks(project: Project, failing:
 @pytest.mark.parametrize(
     ("url", "error"),
     [
-        ("URL/moved", "the target redirects to http://models.example.com/a, which is not asked. "),
+        (
+            "URL/moved",
+            "the target redirects to http://models.example.com/a, which is not on this machine. ",
+        ),
         (
             "http://models.example.com/a",
-            "a dry run does not ask http://models.example.com/a, which is not on this machine. ",
+            "a dry run does not call http://models.example.com/a, which is not on this machine. ",
         ),
     ],
 )

@@ -83,10 +83,10 @@ def ends(pid: Path) -> bool:
 
 
 EXPECTED = {
-    "loop": "Timed out: the run was ended after 0.3 s, in app.py:answer (app.py:LINE)",
-    "check": "Timed out: the run was ended after 0.3 s, in app.py:hang (app.py:LINE)",
-    "made": "Timed out: the run was ended after 0.3 s, in the transform app.py:hang (app.py:LINE)",
-    "pattern": "Timed out: the run was ended after 0.3 s, in the assertion regex",
+    "loop": "Timed out after 0.3 s, in app.py:answer (app.py:LINE)",
+    "check": "Timed out after 0.3 s, in app.py:hang (app.py:LINE)",
+    "made": "Timed out after 0.3 s, in the transform app.py:hang (app.py:LINE)",
+    "pattern": "Timed out after 0.3 s, in the assertion regex",
     "good": None,
 }
 
@@ -117,17 +117,15 @@ def test_several_cases_at_once_are_ended_each(project: Project) -> None:
         "pattern": "FAIL",
         "good": "PASS",
     }
-    assert (
-        "pattern: Timed out: the run was ended after 1.5 s, in the assertion regex" in result.output
-    )
-    assert "check: Timed out: the run was ended after 1.5 s, in app.py:hang" in result.output
+    assert "pattern: Timed out after 1.5 s, in the assertion regex" in result.output
+    assert "check: Timed out after 1.5 s, in app.py:hang" in result.output
 
 
 def test_a_command_that_hangs_leaves_no_process(project: Project) -> None:
     command = "command: [sh, -c, 'sleep 600 & echo $! > pid; wait']"
     project.write("slow.yaml", f"{HEAD}target: {{{command}}}\ncases: [{{name: one, prompt: Hi}}]\n")
     result = project.command("test", "-s", "slow.yaml", "--dry-run", "--timeout", "1")
-    assert "one: Timed out: the run was ended after 1 s" in result.output
+    assert "one: Timed out after 1 s" in result.output
     assert ends(project.path / "pid")
 
 
@@ -144,7 +142,7 @@ def test_a_tool_that_hangs_leaves_neither_a_process_nor_a_thread(
     run_suite(agent, suite(case("one", timeout=20)), dry_run=True)  # what is made once is there now
     (found,) = run_suite(agent, suite(case("one", timeout=1)), jobs=jobs).case_results
     assert (found.error, found.attempts[0].turns[0].prompt) == (
-        "Timed out: the run was ended after 1 s",
+        "Timed out after 1 s",
         "Hi",
     )
     assert [each.name for each in set(threading.enumerate()) - before if "run" in each.name] == []
@@ -161,7 +159,7 @@ def test_an_endpoint_that_accepts_no_connection_is_ended(project: Project) -> No
         target = f"target: {{url: '{url}', body: {{prompt: '{{prompt}}'}}}}\n"
         project.write("slow.yaml", f"{HEAD}{target}cases: [{{name: c, prompt: Hi, timeout: 0.5}}]")
         (found,) = run_suite(None, load_suite("slow.yaml"), jobs=2).case_results
-    assert found.error == "Timed out: the run was ended after 0.5 s"
+    assert found.error == "Timed out after 0.5 s"
 
 
 def test_a_traced_run_is_ended_in_a_thread() -> None:
@@ -207,10 +205,7 @@ def test_in_pytest_a_case_is_ended_and_the_others_go_on(pytester: pytest.Pyteste
     result.assert_outcomes(passed=1, failed=4)
     result.stdout.fnmatch_lines(
         [
-            (
-                "slow.yaml:9: check: Timed out: the run was ended after 0.3 s, in app.py:hang "
-                "(app.py:*)"
-            ),
+            ("slow.yaml:9: check: Timed out after 0.3 s, in app.py:hang (app.py:*)"),
             "  prompt: Hi",
             "  output: Hi",
         ]

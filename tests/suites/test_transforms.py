@@ -125,7 +125,7 @@ def test_a_transform_that_fails_fails_the_case_and_says_why(
         (
             "transform",
             "../clean.py:f",
-            "'../clean.py' lies outside of the suite's folder; name a module: package.",
+            "'../clean.py' is outside of the suite's folder; use a module instead: pa",
         ),
         ("assertions", "[{type: max_cost, value: 1, transform: a}]", "unknown key 'transform'"),
         ("assertions", "[{type: json, path: '', value: 1}]", "is no path of keys and positions"),
