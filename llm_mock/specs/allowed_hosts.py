@@ -21,7 +21,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MAX_PORT = 65_535
-_INVALID_URL = "The url is not valid. Write it as http://host:port/path, or with https."
+_INVALID_URL = "Invalid url. Write http://host:port/path or https://host:port/path."
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*")
 _NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1,5}))?")
@@ -29,7 +29,7 @@ _NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1
 
 @dataclass(frozen=True)
 class _Pattern:
-    """A glob of names or a network of addresses, and perhaps a port."""
+    """A glob of names or a network of addresses, optionally with a port."""
 
     name: str
     network: Network | None = None
@@ -49,7 +49,7 @@ class _Pattern:
             return address is not None and address in self.network
         if self.name == "*":
             return True
-        # A glob of names must not match addresses: `1*` is none of them.
+        # A glob of names, such as `1*`, must not match addresses.
         return address is None and fnmatch.fnmatchcase(name, self.name)
 
 
@@ -60,7 +60,7 @@ class AllowedHosts:
     Args:
         patterns: each a name (`localhost`), a glob of names (`*.example.com`, which `example.com`
             does not match), an address or a network (`::1`, `127.0.0.0/8`), or `*` for every host.
-            With a port (`127.0.0.1:8000`, `[::1]:8000`) that port alone is allowed.
+            With a port (`127.0.0.1:8000`, `[::1]:8000`), only that port is allowed.
 
     Raises:
         InvalidHostPattern: a pattern is invalid.
@@ -76,14 +76,14 @@ class AllowedHosts:
             _parse_pattern(pattern)
 
     def check(self, url: str | httpx2.URL) -> None:
-        """Raise if requests to a URL are not allowed.
+        """Raise an error if requests to a URL are not allowed.
 
-        The host is the one to which the HTTP library would connect. A number such as `2130706433`
-        is a name, though systems take it for an address; `localhost` must be this machine, unless
-        every host is allowed.
+        The host is the one that the HTTP library would connect to. A number such as `2130706433`
+        counts as a name, although systems read it as an address. `localhost` must resolve to this
+        machine, unless every host is allowed.
 
         Raises:
-            HostNotAllowed: the host is not allowed, or it is not an absolute http or https URL.
+            HostNotAllowed: the host is not allowed, or the URL is not absolute http or https.
         """
         __tracebackhide__ = True
         parsed = _parse_url(url)
@@ -97,11 +97,11 @@ class AllowedHosts:
         if not matching:
             raise HostNotAllowed(_describe_refusal(host, port, self.patterns))
         allows_every_host = any(pattern.name == "*" for pattern in matching)
-        # A file `hosts`, or a name server, could send it elsewhere.
+        # A hosts file or a name server could resolve it to another machine.
         if name == "localhost" and not allows_every_host and not _is_this_machine(host):
             raise HostNotAllowed(
-                "No request was sent to the host 'localhost': the name does not stand for this "
-                "machine. Write 127.0.0.1 instead."
+                "No request was sent to the host 'localhost': the name does not resolve to this "
+                "machine. Use 127.0.0.1 instead."
             )
 
 
@@ -122,15 +122,15 @@ def _parse_pattern(pattern: str) -> _Pattern:
         if network is not None or (not address and _NAME.fullmatch(name)):
             return _Pattern(name, network, port)
     raise InvalidHostPattern(
-        f"This is not a host: {shorten(pattern)}. Write a name (localhost), a glob of names "
-        "(*.example.com), an address or a network (127.0.0.0/8), each perhaps with a port "
-        "(localhost:8000), or * for every host; no scheme and no path, and international names as "
-        "they are registered (xn--…)."
+        f"Invalid host: {shorten(pattern)}. Write a name (localhost), a glob of names "
+        "(*.example.com), an address or a network (127.0.0.0/8), each optionally with a port "
+        "(localhost:8000), or * for every host. Omit the scheme and the path, and write "
+        "international names in their registered form (xn--…)."
     )
 
 
 def _normalize_pattern(pattern: object) -> str:
-    """Return the text of a pattern, which settings may give as any value."""
+    """Return the normalized text of a pattern; empty if a setting has another type."""
     return pattern.strip().lower() if isinstance(pattern, str) else ""
 
 
@@ -145,8 +145,8 @@ def _parse_url(url: str | httpx2.URL) -> httpx2.URL:
     """Parse a URL as the HTTP library does.
 
     Raises:
-        HostNotAllowed: it is not an absolute http or https URL. The message does not show it, as
-            it may contain a password.
+        HostNotAllowed: it is not an absolute http or https URL. The message omits the URL, which
+        may contain a password.
     """
     __tracebackhide__ = True
     import httpx2
@@ -157,7 +157,7 @@ def _parse_url(url: str | httpx2.URL) -> httpx2.URL:
         raise HostNotAllowed(_INVALID_URL) from None
     scheme = parsed.scheme
     if scheme and scheme not in _DEFAULT_PORTS:
-        raise HostNotAllowed(f"{_INVALID_URL} This one begins with {shorten_name(scheme)!r}.")
+        raise HostNotAllowed(f"{_INVALID_URL} This url begins with {shorten_name(scheme)!r}.")
     has_valid_port = (parsed.port or 0) <= MAX_PORT
     if not scheme or not parsed.host or not has_valid_port:
         raise HostNotAllowed(_INVALID_URL)
@@ -189,7 +189,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _describe_refusal(host: str, port: int, patterns: Sequence[str]) -> str:
-    # In brackets, as it must be written with a port.
+    # An IPv6 address needs brackets before a port.
     name = shorten_name(f"[{host}]" if ":" in host else host)
     allowed = ", ".join(patterns) or "none"
     return (
@@ -199,6 +199,6 @@ def _describe_refusal(host: str, port: int, patterns: Sequence[str]) -> str:
 
 
 LOOPBACK = AllowedHosts(("localhost", "127.0.0.0/8", "::1"))
-"""This machine alone."""
+"""Only this machine."""
 ANY = AllowedHosts(("*",))
 """Every host."""

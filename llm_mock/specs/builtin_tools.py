@@ -20,13 +20,13 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_error, shorten, shorten_message
 
 BODY_LIMIT = 10_240
-"""The number of bytes that are read of the body of a response."""
+"""The maximum number of bytes to read from the body of a response."""
 MAX_REDIRECTS = 5
 REQUEST_TIMEOUT = 30.0
-"""The seconds that a request may take, redirects and body included."""
+"""The time limit of a request in seconds, redirects and body included."""
 
 _MISSING = object()
-"""The default of a caller who gives none; null may be a default, too."""
+"""The value of a missing default, because null is a valid default."""
 
 
 def _get_missing() -> object:
@@ -74,7 +74,7 @@ class BuiltinTools:
     async def sleep(self, seconds: float) -> dict[str, float]:
         """Wait a number of seconds. Returns slept: the seconds that were waited."""
         if not 0 <= seconds < math.inf:
-            raise LLMMockError(f"sleep: seconds is {shorten(seconds)}; give a number from 0.")
+            raise LLMMockError(f"sleep: seconds is {shorten(seconds)}; it must be a number from 0.")
         start = time.perf_counter()
         await asyncio.sleep(seconds)
         slept = time.perf_counter() - start
@@ -104,10 +104,10 @@ class BuiltinTools:
         """
         is_stored = name in self._stored
         if not is_stored and default is _MISSING:
-            names = ", ".join(map(shorten, self._stored)) or "nothing"
+            names = ", ".join(map(shorten, self._stored)) or "none"
             raise LLMMockError(
-                f"get_value: nothing is stored as {shorten(name)}. Stored are: {names}. "
-                "Store it with store_value, or give a default."
+                f"get_value: no value is stored as {shorten(name)}. Stored names: {names}. "
+                "Store it with store_value, or pass a default."
             )
         return {"name": name, "value": self._stored.get(name, default), "found": is_stored}
 
@@ -158,7 +158,7 @@ class BuiltinTools:
     ) -> JSONObject:
         self._allowed_hosts.check(url)
         subject = f"{method} {_remove_secrets(httpx2.URL(url))}"
-        # Models also give numbers as the values of headers.
+        # Models also send numbers as the values of headers.
         texts = {name: str(value) for name, value in (headers or {}).items()}
         try:
             async with _create_client(url) as client:
@@ -166,8 +166,7 @@ class BuiltinTools:
             return await asyncio.wait_for(self._send(request, subject), REQUEST_TIMEOUT)
         except asyncio.TimeoutError:
             raise LLMMockError(
-                f"{subject} was given up after {REQUEST_TIMEOUT:g} seconds without a complete "
-                "response."
+                f"{subject} timed out after {REQUEST_TIMEOUT:g} seconds without a full response."
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             reason = shorten_message(format_error(error)).rstrip(".")
@@ -175,7 +174,7 @@ class BuiltinTools:
 
     async def _send(self, request: httpx2.Request, subject: str) -> JSONObject:
         """Send a request, and follow redirects to allowed hosts."""
-        # Not by the library, which would follow a redirect to any host.
+        # Redirects are followed here, because the library would follow them to any host.
         for _ in range(MAX_REDIRECTS + 1):
             async with _create_client(request.url) as client:
                 response = await client.send(request, stream=True)
@@ -222,11 +221,11 @@ def _decode(body: bytes, charset: str | None, is_complete: bool) -> str:
     """Return a body as text, without a character that was cut off at its end."""
     for encoding in filter(None, (charset, "utf-8")):
         try:
-            # An error for encodings that are not of text, such as hex.
+            # Raises an error for encodings that are not for text, such as hex.
             " ".encode(encoding)
             decoder = codecs.getincrementaldecoder(encoding)("replace")
             text = decoder.decode(body, is_complete)
-            # Some encodings give lone surrogates, which JSON cannot have.
+            # Some encodings return lone surrogates, which JSON cannot contain.
             return text.encode(errors="replace").decode()
         except (LookupError, ValueError):
             continue
@@ -261,7 +260,7 @@ def _compare_numbers(value1: float, value2: float, tolerance: float) -> JSONObje
     is_equal = value1 == value2
     percent = None
     if _is_finite(value1) and _is_finite(value2):
-        # As decimals, so that 1.01 is 1.0 with 1 % more, as it is written.
+        # As decimals, so that 1.01 is exactly 1 % more than 1.0.
         first = Decimal(repr(value1))
         second = Decimal(repr(value2))
         share = Decimal(repr(tolerance))
@@ -285,7 +284,7 @@ def _is_finite(value: float) -> bool:
 
 
 def _convert_to_json(value: float | None) -> float | None:
-    """Return a number that JSON has: None if it is infinite, an int if no float is large enough."""
+    """Return a number for JSON: None if it is infinite, an int if it is too large for a float."""
     if value is None:
         return None
     try:

@@ -26,7 +26,7 @@ from llm_mock.suites.schema import Metadata, TestCase, TestSuiteDefinition
 from llm_mock.support.text import format_error
 
 CreateDriver = Callable[[str | None], Driver]
-"""A function that returns a driver with a model; None is its default."""
+"""A function that returns a driver for a model; None is the driver's default model."""
 PASSED: dict[str, bool | None] = {"PASS": True, "FAIL": False, "UNCLEAR": None}
 """The outcome of a check for each verdict; None if nothing was checked."""
 
@@ -78,7 +78,7 @@ class SpecRunner(RepeatingRunner):
 
     @property
     def model_id(self) -> str:
-        """Return the id of the model that does the steps."""
+        """Return the id of the model that runs the steps."""
         if self.dry_run:
             return self.subject.model or NO_MODEL
         return self._driver.model_id
@@ -133,7 +133,7 @@ class SpecRunner(RepeatingRunner):
             input_tokens += run.usage.input or 0
             output_tokens += run.usage.output or 0
         cost = total_cost([run.cost for run in runs])
-        # Claude Code is a program of its own, whose tokens are not known.
+        # Claude Code runs in its own process, so its tokens are unknown.
         if not runs and not self.dry_run:
             cost = None
         return TurnResult(
@@ -153,13 +153,13 @@ def load_spec_suite(
     """Read a plain-language test as a suite of one case, and its subject.
 
     Raises:
-        InvalidFile: the file is wrong, or the test needs fixtures of pytest.
+        InvalidFile: the file is invalid, or the test needs fixtures of pytest.
     """
     __tracebackhide__ = True
     spec = load_spec(path)
     if spec.test.fixtures:
         line = spec.line_of("test")
-        problem = "fixtures are values of pytest: run this test with `pytest --llm`"
+        problem = "the test uses pytest fixtures: run it with `pytest --llm`"
         raise InvalidFile(f"{path}:{line}: {problem}")
     test = spec.test
     case = TestCase(name=test.name, prompt=test.description or test.name, tags=tuple(test.tags))
@@ -175,7 +175,7 @@ def load_spec_suite(
 
 
 def _list_checks(spec: TestSpec, verdict: Verdict, dry_run: bool) -> Iterator[AssertionResult]:
-    """Yield the verdict as a check, and in a dry run each expectation that nobody judged."""
+    """Yield the verdict as a check, and in a dry run each expectation, which is not judged."""
     criteria = f"pass if: {spec.verdict.pass_if}; fail if: {spec.verdict.fail_if}"
     lines = dict.fromkeys([verdict.reason, *verdict.issues])
     check = PlainAssertion(type="verdict", value=criteria)

@@ -1,4 +1,4 @@
-"""A driver by which the command line of Claude Code, `claude -p`, runs and judges a test."""
+"""A driver that runs and judges a test with the command line of Claude Code, `claude -p`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PREFIX = f"mcp__{SERVER}__"
 """The prefix of the names of its tools in Claude Code."""
 MAX_STDOUT = 10_000_000
 MAX_STDERR = 32_000
-"""The bytes that are kept, the first and the last half of them."""
+"""The number of bytes to keep: one half from the start, one half from the end."""
 MAX_LINES = 20
 """The number of last lines of stderr that a message shows."""
 VARIABLES = {
@@ -53,14 +53,14 @@ VARIABLES = {
 class ClaudeCodeDriver:
     """A driver that uses Claude Code, which must be installed and logged in (or have a key).
 
-    The command gets the user's own environment, the prompt on its standard input, no settings of
-    the user's or the project's, and no tools but those of the test, whose calls are reported as it
-    makes them. It is killed, with all that it started, when the test's time is up or the test run
-    ends.
+    The command gets the user's environment, and the prompt on its standard input. It ignores the
+    settings of the user and of the project, and can use only the tools of the test, whose calls
+    are reported as they happen. The command and all processes that it started are killed when the
+    test times out or the test run ends.
     """
 
     command: str = "claude"
-    """A command in PATH, or the path of one."""
+    """The name of a command in PATH, or its path."""
     model: str | None = None
     """The value of `--model`; None is the command's default."""
 
@@ -74,7 +74,7 @@ class ClaudeCodeDriver:
         return self.model or self.name
 
     def run(self, task: Task) -> Verdict:
-        """Make Claude Code run the steps, and return its verdict."""
+        """Run the steps with Claude Code, and return its verdict."""
         __tracebackhide__ = True
         _refuse_servers(task)
         command = shorten_name(self.command)
@@ -96,7 +96,7 @@ class ClaudeCodeDriver:
         answer = str(last.get("result") or "") if last else stdout.text()
         if status != 0 or last.get("is_error"):
             raise DriverError(_describe_failure(self.command, status, answer, stderr))
-        # One message alone does not tell the calls.
+        # A single message does not contain the calls.
         calls = stdout.calls if len(messages) > 1 else None
         return check_verdict(parse_verdict(answer), task, calls)
 
@@ -118,7 +118,7 @@ class ClaudeCodeDriver:
             "stream-json",
             "--verbose",
             "--no-session-persistence",
-            # None: the result of a test must not depend on the settings of who runs it.
+            # No settings: the result of a test must not depend on the user who runs it.
             "--setting-sources=",
             *("--mcp-config", str(configuration), "--strict-mcp-config"),
             *("--tools", "", "--allowedTools", f"mcp__{SERVER}"),
@@ -131,7 +131,7 @@ class ClaudeCodeDriver:
 def _refuse_servers(task: Task) -> None:
     __tracebackhide__ = True
     if task.spec.tools:
-        problem = "The driver claude-code offers only the built-in tools and those of plugins"
+        problem = "The driver claude-code supports only the built-in tools and tools of plugins"
         raise DriverError(f"{problem}: use the driver llm for a test with 'tools'.")
 
 
@@ -206,7 +206,7 @@ async def _execute(words: list[str], task: Task) -> tuple[int | None, _MessageOu
 
 @contextlib.contextmanager
 def _write_configuration(task: Task) -> Iterator[Path]:
-    """Write a file with the address of the tools, which only this user can read."""
+    """Write a file with the address of the tools that only this user can read."""
     server = {"type": "http", "url": task.tools.url, "headers": dict(task.tools.headers)}
     configuration = json.dumps({"mcpServers": {SERVER: server}})
     with TemporaryFolder("tools") as folder:
@@ -218,11 +218,11 @@ def _write_configuration(task: Task) -> Iterator[Path]:
 def _describe_failure(command: str, status: int, answer: str, stderr: str) -> str:
     lines = [f"The command {shorten_name(command)!r} failed, {describe_exit(status)}."]
     if answer.strip():
-        lines.append(f"It said: {shorten_name(answer, MAX_SHOWN)}")
+        lines.append(f"Its output: {shorten_name(answer, MAX_SHOWN)}")
     stderr_lines = redact(stderr).strip().splitlines()
     last_lines = stderr_lines[-MAX_LINES:]
     if last_lines:
-        lines.append("The last that it wrote to stderr:")
+        lines.append("The last lines of its stderr:")
         lines += [f"  {shorten_name(line, MAX_SHOWN)}" for line in last_lines]
     return "\n".join(lines)
 

@@ -32,7 +32,7 @@ DRIVERS = {
 Each class takes `model`: an id, or None.
 """
 NOT_CHECKED = "Not checked in the dry run"
-"""The beginning of the reason of a verdict on a test that compares nothing without a model."""
+"""The beginning of the reason of a verdict if the dry run of a test compares nothing."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Task:
     saved: JSONObject = field(default_factory=dict)
     """Saved results by name; the teardown can refer to those that a driver adds."""
     on_run: Callable[[AgentResult], None] | None = None
-    """A function for each run of a model as an agent."""
+    """A function that is called with each run of a model as an agent."""
 
     @functools.cached_property
     def prompt(self) -> str:
-        """The prompt for a model to run the steps and to judge the test."""
+        """The prompt that asks a model to run the steps and judge the test."""
         return render_prompt(self.spec, self.setup, self.saved)
 
 
@@ -91,8 +91,8 @@ def create_driver(name: str, model: str | None) -> Driver:
 
 
 def build_timeout_error(model: str) -> TimeIsUp:
-    """Return the error for a model, or a command, that took longer than the test may."""
-    return TimeIsUp(f"the work of {shorten_name(model)}, which was given up")
+    """Return the error for a model or a command that exceeds the time limit of the test."""
+    return TimeIsUp(f"the work of {shorten_name(model)}")
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class DryRun(Driver):
     """A driver that calls the tools of the steps without a model, and offline.
 
     The verdict is FAIL if a call failed, PASS if all succeeded and a comparison of the steps held,
-    and UNCLEAR if there was no comparison: then nothing was checked but that the tools answer.
-    Expectations in plain language are not judged; the reason has their number.
+    and UNCLEAR without a comparison, because only the calls themselves were checked. Expectations
+    in plain language are not judged; the reason states their number.
     """
 
     name = "dry run"
@@ -117,7 +117,7 @@ class DryRun(Driver):
         if problem:
             return Verdict(verdict="FAIL", reason=problem, steps=results, issues=[problem])
         passed = [result for result in results if result.status == "pass"]
-        # Never green on nothing.
+        # A test that checks nothing must not pass.
         if not passed:
             reason = f"{NOT_CHECKED}: no step calls a tool, so only a model can judge this test."
             return Verdict(verdict="UNCLEAR", reason=reason, steps=results)
@@ -138,4 +138,4 @@ def _describe_unjudged(runner: StepRunner) -> str:
     subjects = "the criteria"
     if runner.unjudged:
         subjects = f"{format_count(runner.unjudged, 'expectation')} and {subjects}"
-    return f"Nobody judged {subjects}."
+    return f"Not judged: {subjects}."

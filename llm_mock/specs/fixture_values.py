@@ -17,8 +17,8 @@ from llm_mock.support.json_types import JSONObject
 def convert_fixtures(spec: TestSpec, values: Mapping[str, object]) -> JSONObject:
     """Return the JSON values of the fixtures that a test names.
 
-    A value that is not JSON, such as a connection, is left out: the test may need the fixture
-    alone.
+    A value that is not JSON, such as a connection, is left out, because the test may need only the
+    side effects of the fixture.
 
     Args:
         spec: the test.
@@ -32,18 +32,18 @@ def convert_fixtures(spec: TestSpec, values: Mapping[str, object]) -> JSONObject
     for name in spec.test.fixtures:
         if name not in values:
             raise LLMMockError(
-                f"The test names the fixture {name!r}, which only pytest has: run it by pytest "
-                "--llm, or give run_llm_test its value, fixtures={…}."
+                f"The test needs the pytest fixture {name!r}: run it with `pytest --llm`, or pass "
+                "the value to run_llm_test with fixtures={…}."
             )
         try:
             saved[name] = to_jsonable_python(values[name])
         except (PydanticSerializationError, ValueError, RecursionError):
-            # One that no step uses may be named for what it does.
+            # The test may need a fixture that no step refers to only for its side effects.
             if name in _find_used_names(spec):
                 kind = type(values[name]).__name__
                 raise LLMMockError(
-                    f"${{{name}}} cannot be put into a step: the fixture {name!r} is of type "
-                    f"{kind}, and tools are given JSON."
+                    f"${{{name}}} cannot be used in a step: the fixture {name!r} has the type "
+                    f"{kind}, but tools accept only JSON values."
                 ) from None
     return saved
 

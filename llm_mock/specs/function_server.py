@@ -3,7 +3,7 @@
     python -m llm_mock.specs.function_server REFERENCE NAME
 
 REFERENCE is `file.py:function` in the working directory, or `package.module:function`. The
-description is its docstring, and the schema is made from its type hints.
+docstring of the function is the description of the tool, and its type hints are the schema.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ def load_tool(reference: str, name: str) -> ToolFunction:
         return ToolFunction(name, function)
     except Exception as error:  # pydantic raises several kinds for types that it cannot handle.
         problem = f"{reference} cannot be a tool: {format_error(error)}"
-        raise LLMMockError(
-            f"{problem}. Give its arguments names and types that JSON has."
-        ) from None
+        raise LLMMockError(f"{problem}. Its parameters must have names and JSON types.") from None
 
 
 async def _serve(tool: ToolFunction) -> None:
@@ -50,7 +48,7 @@ def main() -> None:
     """Serve until standard input ends; exit with 1 if the function cannot be loaded."""
     reference, name = sys.argv[1:]
     messages = os.dup(1)
-    # What a module prints while it is loaded must not be taken for a message.
+    # Output that a module prints while it is loaded must not be taken for a message.
     os.dup2(2, 1)
     try:
         tool = load_tool(reference, name)

@@ -1,4 +1,4 @@
-"""A driver by which a model of `llm` runs the steps of a test as an agent, and judges it."""
+"""A driver that uses a model of `llm` as an agent to run and judge a test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
 from llm_mock.support.text import shorten_name
 
 EXTRA_TURNS = 10
-"""The number of answers that a model may give in addition to one for each call."""
+"""The number of turns that a model may take in addition to one for each call."""
 
 Work = tuple[str, list[ToolCallRecord]]
 """The last answer of a model, and the calls that it made."""
@@ -34,13 +34,13 @@ Work = tuple[str, list[ToolCallRecord]]
 class LLMDriver(Driver):
     """A driver that uses a model of `llm`, live or mocked.
 
-    The model runs the steps as an agent, and should end with the verdict. If it does not, it is
-    asked for the verdict alone, without tools and by schema, because not every model supports both
-    at once. Its calls are reported as it makes them, and the verdict is checked against them: see
-    `llm_mock.specs.verdict_consistency`.
+    The model runs the steps as an agent, and should end with the verdict. If the verdict is
+    missing, a second request asks for it with a schema and without tools, because not every model
+    supports both together. The calls of the model are reported as they happen, and the verdict is
+    checked against them: see `llm_mock.specs.verdict_consistency`.
 
-    A model that takes longer than the test may is given up: its tools end, and after its next call
-    it is not asked again.
+    When the test times out, the work of the model is abandoned: its tools end, and after its next
+    tool call it receives no further request.
     """
 
     model: str | None = None
@@ -54,7 +54,7 @@ class LLMDriver(Driver):
         return self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
 
     def run(self, task: Task) -> Verdict:
-        """Make the model run the steps, and return its verdict."""
+        """Run the steps with the model, and return its verdict."""
         __tracebackhide__ = True
         model = self.model_id
         task.report(f"asking {shorten_name(model)} …")
@@ -66,9 +66,9 @@ class LLMDriver(Driver):
 
 
 def _run_in_thread(task: Task, work: Callable[[], Work], model: str) -> Work:
-    """Do work in a thread, and abandon it when the deadline has passed.
+    """Run work in a thread, and abandon it when the deadline has passed.
 
-    A thread, because the call of a model cannot be interrupted.
+    It needs a thread, because a call to a model cannot be interrupted.
     """
     __tracebackhide__ = True
     outcome: Future[Work] = Future()
@@ -96,7 +96,7 @@ def _run_agent(task: Task, model: str) -> Work:
         max_turns += 1 + step.retry
 
     def report_call(call: ToolCallRecord) -> None:
-        # The test has ended already if its time is up.
+        # The test has already ended if its time is up.
         if not task.deadline.left:
             raise build_timeout_error(model)
         task.report(f"  {call}")
@@ -129,7 +129,7 @@ def _get_answer(task: Task, model: str, result: AgentResult) -> str:
         text = str(response.text())
         usage = response.usage()
     except (LLMMockError, AssertionError, Warning):
-        # Of the mock, not of the model: the test fails by it.
+        # An error of the mock, not of the model: it fails the test.
         raise
     except Exception as error:
         raise _build_error(model, f"{type(error).__name__}: {error}") from error
@@ -151,5 +151,5 @@ def _describe_unusable_model(model: str, error: Exception) -> str:
     return (
         f"The model {shorten_name(model)!r} cannot judge this test: "
         f"{shorten_name(text, MAX_SHOWN)}. Choose another model or driver "
-        "(ini llm_mock_spec_driver), or try the steps without one: a dry run."
+        "(ini llm_mock_spec_driver), or run the steps without a model in a dry run."
     )

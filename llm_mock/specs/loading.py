@@ -21,9 +21,9 @@ from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten, shorten_name
 
 MAX_STEPS = 10_000
-"""The number of steps that each list may have, counting repetitions."""
+"""The maximum number of steps in each list, counting repetitions."""
 _SHAPE = "a plain-language test is a mapping with test (name), steps and verdict (pass_if, fail_if)"
-_QUOTES_HINT = "tools are given JSON, so put it in quotes"
+_QUOTES_HINT = "tools accept only JSON values, so put it in quotes"
 _CALL_FIELDS = ("args", "checks", "retry", "retry_delay", "timeout")
 
 Problem = tuple[Location, str]
@@ -46,7 +46,7 @@ def load_spec(path: str | Path) -> TestSpec:
         content = "the file is empty" if data is None else f"this is {shorten(data)}"
         raise document.error(f"{content}; {_SHAPE}")
     if data.get("kind") == "TestSuite":
-        problem = "this is a suite (kind: TestSuite), which `llm-mock test` runs"
+        problem = "this is a suite (kind: TestSuite): run it with `llm-mock test`"
         raise document.error(f"{problem}; {_SHAPE}", ["kind"])
     spec = document.as_model(TestSpec)
     found = chain(find_server_problems(spec, document.path), _find_problems(spec))
@@ -73,7 +73,7 @@ def _count_steps(steps: Sequence[Step]) -> int:
 
 
 def _find_problems(spec: TestSpec) -> Iterator[Problem]:
-    """Yield the problems that the types of the fields do not show, with their locations."""
+    """Yield the problems that the types of the fields do not reveal, with their locations."""
     saved = dict.fromkeys(spec.test.fixtures)  # in their order, for messages
     # In the order of their runs, so that each step can refer to what earlier ones save.
     for part in PARTS:
@@ -81,7 +81,7 @@ def _find_problems(spec: TestSpec) -> Iterator[Problem]:
         number = _count_steps(steps)
         if number > MAX_STEPS:
             total = shorten_name(f"{number:,}")
-            problem = f"with every repeat these are {total} steps; {MAX_STEPS:,} is the most"
+            problem = f"{total} steps, counting repetitions; at most {MAX_STEPS:,} are supported"
             yield (part,), problem
         for location, _, step in iterate_steps(steps, (part,)):
             for inner, problem in _find_step_problems(step, saved):
@@ -103,19 +103,19 @@ def _find_step_problems(step: Step, saved: Collection[str]) -> Iterator[Problem]
     if step.tool and step.steps:
         yield (
             (),
-            "a step has tool or steps, not both; make the call of "
-            f"{shorten_name(step.tool)!r} the first of the nested steps",
+            "a step cannot have both tool and steps; make the call to "
+            f"{shorten_name(step.tool)!r} the first nested step",
         )
     if not any((step.tool, step.steps, step.expect, step.analyze)):
-        yield (), "there is nothing to do in this step; give it tool, steps, expect or analyze"
+        yield (), "this step does nothing; add tool, steps, expect or analyze"
     if not step.tool:
-        # Also if they are at their default: whoever writes them expects a call.
+        # Even with default values: whoever writes these fields expects a call.
         yield from _find_useless_fields(step)
     if step.save_as and not step.save_as.isidentifier():
         yield (
             ("save_as",),
-            f"save_as is {shorten(step.save_as)}; give a name of letters, digits and _, which "
-            "${name} can refer to",
+            f"save_as is {shorten(step.save_as)}; use a name of letters, digits and _, so that "
+            "${name} can refer to it",
         )
     yield from find_check_problems(step)
     yield from _find_non_json(step.args, ("args",))
@@ -134,7 +134,7 @@ def _find_reference_problems(step: Step, saved: Collection[str]) -> Iterator[Pro
 def _find_useless_fields(step: Step) -> Iterator[Problem]:
     for name in _CALL_FIELDS:
         if name in step.model_fields_set:
-            yield (name,), f"{name} says how a tool is called, and this step has no tool"
+            yield (name,), f"{name} has no effect without a tool; add a tool, or remove {name}"
 
 
 def _find_non_json(value: object, location: Location) -> Iterator[Problem]:
@@ -143,7 +143,7 @@ def _find_non_json(value: object, location: Location) -> Iterator[Problem]:
         for key, item in value.items():
             if not isinstance(key, str):
                 text = shorten_name(repr(key))
-                yield (*location, key), f"the key {text} is not a text; {_QUOTES_HINT}"
+                yield (*location, key), f"the key {text} is not text; {_QUOTES_HINT}"
             yield from _find_non_json(item, (*location, key))
     elif isinstance(value, list):
         for position, item in enumerate(value):
@@ -152,10 +152,9 @@ def _find_non_json(value: object, location: Location) -> Iterator[Problem]:
     elif isinstance(value, float) and not math.isfinite(value):
         yield (
             location,
-            f"{value} is not a valid JSON number, which tools are given; "
-            "write a finite one, or null",
+            f"{value} is not a valid JSON number; use a finite number, or null",
         )
     elif not isinstance(value, (str, int, float, type(None))):
         text = shorten_name(str(value))
         kind = type(value).__name__
-        yield location, f"{text} is read as {kind}; {_QUOTES_HINT}"
+        yield location, f"YAML reads {text} as {kind}; {_QUOTES_HINT}"

@@ -1,12 +1,12 @@
-"""The MCP server of plain-language tests: the built-in tools, and those of a project's plugins.
+"""The MCP server of plain-language tests, with the built-in tools and a project's plugins.
 
     python -m llm_mock.specs.mcp_server
         [--plugins FILE_OR_FOLDER …] [--allow-host HOST …] [--http ADDRESS_FILE]
 
-It serves stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http`
-the same process, and so the same plugins, serve streamable HTTP too, on 127.0.0.1 at a free port:
-ADDRESS_FILE contains `{"url": …, "token": …}` before the first message on stdio, and requests need
-the header `Authorization: Bearer TOKEN`.
+It serves stdio until standard input ends or SIGTERM arrives; then the plugins clean up. With
+`--http`, the same process also serves streamable HTTP on 127.0.0.1 at a free port, with the same
+plugins. It writes `{"url": …, "token": …}` to ADDRESS_FILE before the first message on stdio, and
+HTTP requests need the header `Authorization: Bearer TOKEN`.
 
 The HTTP tools connect only to hosts that `--allow-host` names (see `AllowedHosts`). The server runs
 in the folder of the project, from which plugins can import. Their output goes to stderr.
@@ -46,7 +46,7 @@ from llm_mock.support.files import write_atomically
 from llm_mock.support.text import format_error, shorten_name
 
 CLEANUP_TIMEOUT = 5.0
-"""The seconds that all plugins together may take to clean up."""
+"""The time limit in seconds for the cleanup of all plugins together."""
 BLOCKED_TIMEOUT = 5.5
 """The seconds after which a cleanup that blocks the event loop fails. The client kills the process
 soon after that."""
@@ -74,17 +74,17 @@ def collect_tools(
     """
     built_in = BuiltinTools(allowed_hosts)
     tools = {name: ToolFunction(name, getattr(built_in, name)) for name in BUILT_IN}
-    sources = dict.fromkeys(BUILT_IN, "the built-in one")
+    sources = dict.fromkeys(BUILT_IN, "a built-in tool")
     for plugin in plugins:
         for tool in get_plugin_tools(plugin):
             if tool.name in tools:
                 raise plugin.error(
-                    f"there are two tools {tool.name!r}: this one, and {sources[tool.name]}. "
-                    "Rename one of the two.",
+                    f"duplicate tool {tool.name!r}: {sources[tool.name]} has the same name. "
+                    "Rename one of them.",
                     tool.function,
                 )
             tools[tool.name] = tool
-            sources[tool.name] = f"that of {plugin.source}"
+            sources[tool.name] = f"a tool of {plugin.source}"
     return tools
 
 
@@ -98,7 +98,7 @@ async def clean_up_plugins(plugins: Sequence[LoadedPlugin]) -> None:
         tasks[task] = plugin.plugin.name
     _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
     for task in late:
-        message = f"{CLEANUP} {tasks[task]!r} was given up after {CLEANUP_TIMEOUT:g} seconds."
+        message = f"{CLEANUP} {tasks[task]!r} timed out after {CLEANUP_TIMEOUT:g} seconds."
         print(message, file=sys.stderr)
 
 
@@ -138,7 +138,7 @@ async def _serve(server: Server[Any], address_file: Path | None) -> None:
 
 def _serve_http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
     """Listen, write the address, and return a coroutine that serves."""
-    # Takes long to import, and few tests need it.
+    # Imported here, because it takes long to import, and few tests need it.
     import uvicorn
 
     listening = socket.create_server(("127.0.0.1", 0))
@@ -227,14 +227,14 @@ def main() -> None:
     """Serve until the end; exit with 1 if a plugin cannot be loaded."""
     options = _parse_options()
     signal.signal(signal.SIGTERM, _terminate)
-    # Python does not add it if PYTHONSAFEPATH is set.
+    # Python does not add the working directory if PYTHONSAFEPATH is set.
     sys.path.insert(0, os.getcwd())
     loop = asyncio.new_event_loop()
     plugins: list[LoadedPlugin] = []
     try:
         status = _run(loop, options, plugins)
     finally:
-        # The client may send it while plugins clean up.
+        # The client may send SIGTERM while plugins clean up.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         # The output of plugins that clean up goes to stderr.
         os.dup2(2, 1)
@@ -259,7 +259,7 @@ def _run(
     try:
         allowed_hosts = AllowedHosts(options.allow_host)
         with _redirect_stdout():
-            # One by one, so that those before one that fails are cleaned up.
+            # One by one, so that if a plugin fails to load, those before it are cleaned up.
             for plugin in load_plugins(_list_files(options.plugins)):
                 plugins.append(plugin)
             server = create_server(collect_tools(allowed_hosts, plugins))

@@ -19,7 +19,7 @@ from llm_mock.specs.tool_functions import MAX_SHOWN_ERROR, ToolFunction
 from llm_mock.support.text import format_error, shorten, shorten_message, shorten_name
 
 MAX_NAME_LENGTH = 64
-"""The number of characters that providers allow in the name of a tool."""
+"""The maximum length of a tool name that providers accept."""
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -44,24 +44,25 @@ class LoadedPlugin:
 
 
 def load_plugins(files: Iterable[Path]) -> Iterator[LoadedPlugin]:
-    """Import Python files, and yield an instance of each plugin class that does not begin with `_`.
+    """Import Python files, and yield an instance of each plugin class.
 
-    Each is yielded before the next one is loaded, so that it can clean up if that fails.
+    Classes whose names begin with `_` are skipped. Each plugin is yielded before the next one is
+    loaded, so that it can clean up if that fails.
 
     Raises:
         InvalidFile: a plugin cannot be loaded.
     """
     loaded: dict[str, LoadedPlugin] = {}
     for number, file in enumerate(files):
-        # The number, as files of the same name may be in several folders.
+        # With the number, because files in several folders may have the same name.
         module = _import_file(file, f"_llm_mock_plugin_{number}_{file.stem}")
         for plugin_class in _find_plugin_classes(module):
             plugin = _create_plugin(plugin_class, file)
             name = plugin.plugin.name
             if name in loaded:
                 raise plugin.error(
-                    f"the plugin {plugin_class.__name__} has the name {name!r}, as "
-                    f"{loaded[name].source} has. Give one of them another: name = '…'"
+                    f"the plugin {plugin_class.__name__} has the same name {name!r} as "
+                    f"{loaded[name].source}. Set another name in one of them: name = '…'"
                 )
             loaded[name] = plugin
             yield plugin
@@ -78,8 +79,8 @@ def get_plugin_tools(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
         name = f"{plugin.plugin.name}_{method}"
         if len(name) > MAX_NAME_LENGTH:
             raise plugin.error(
-                f"the name of the tool {name!r} has {len(name)} characters, and models take "
-                f"{MAX_NAME_LENGTH}: shorten the method's.",
+                f"the tool name {name!r} has {len(name)} characters, but models accept at most "
+                f"{MAX_NAME_LENGTH}: shorten the name of the method.",
                 bound,
             )
         if inspect.isasyncgenfunction(bound):
@@ -95,8 +96,8 @@ def get_plugin_tools(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
 
 def _describe_invalid_tool(tool: str, problem: str) -> str:
     return (
-        f"the tool {tool!r} cannot be offered: {shorten_message(problem)}. Give its arguments "
-        "names and types that JSON has; a method that is not a tool must begin with _."
+        f"the tool {tool!r} cannot be offered: {shorten_message(problem)}. Its parameters must "
+        "have names and JSON types; the name of a method that is not a tool must begin with _."
     )
 
 
@@ -106,7 +107,7 @@ def _list_public_methods(plugin_class: type[LLMPlugin]) -> Iterator[str]:
         if base is not object:
             names.update(dict.fromkeys(vars(base)))
     for name in names:
-        # Static, so that no property is called.
+        # Static lookup, so that no property is called.
         member = inspect.getattr_static(plugin_class, name)
         is_method = isinstance(member, (staticmethod, classmethod, FunctionType))
         is_public = not name.startswith("_") and name != "cleanup"
@@ -131,7 +132,7 @@ def _import_file(file: Path, name: str) -> ModuleType:
         if isinstance(error, ModuleNotFoundError):
             package = (error.name or "").partition(".")[0]
             if package == "llm_pytest":
-                problem += " Import the base class so: from llm_mock.specs import LLMPlugin"
+                problem += ". Import the base class with: from llm_mock.specs import LLMPlugin"
         line = _find_error_line(error, file)
         raise InvalidFile(f"{file}:{line}: {problem}") from error
     return module
@@ -162,7 +163,7 @@ def _create_plugin(plugin_class: type[LLMPlugin], file: Path) -> LoadedPlugin:
     name = loaded.plugin.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise loaded.error(
-            f"{subject} has the name {shorten(name)}; give a text of letters, digits, _ and -."
+            f"{subject} has the name {shorten(name)}; use only letters, digits, _ and -."
         )
     return loaded
 

@@ -1,4 +1,4 @@
-"""Make the checks of steps that a model did, about the outputs of its recorded calls."""
+"""Run the checks of steps on the outputs of a model's recorded calls."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from llm_mock.support.deadline import Deadline
 
 @dataclass
 class RecordedChecks:
-    """The checks of steps that a model made, by its recorded calls."""
+    """The outcomes of the checks of steps, based on a model's recorded calls."""
 
     calls: Sequence[ToolCallRecord] | None
-    """The calls; None if they are not known."""
+    """The calls; None if they are unknown."""
     context: RunContext
     deadline: Deadline
     failed: dict[str, str] = field(default_factory=dict)
     """The reasons of failed checks by the names of steps."""
     missing: dict[str, str] = field(default_factory=dict)
-    """The reasons why checks could not be made, by the names of steps."""
+    """The reasons why checks could not run, by the names of steps."""
     skipped: list[str] = field(default_factory=list)
-    """The checks that are not made in any run."""
+    """The messages of skipped checks."""
     _used: list[ToolCallRecord] = field(default_factory=list)
 
     def check(self, name: str, step: Step, saved: Mapping[str, object]) -> None:
-        """Make the checks of a step about the output of its call.
+        """Run the checks of a step on the output of its call.
 
-        The call has the arguments of the step. Like the step itself, a model may repeat it as often
-        as `retry` says.
+        The call must have the arguments of the step. A model may repeat a failed call up to `retry`
+        times.
         """
         if not step.checks:
             return
@@ -56,7 +56,7 @@ class RecordedChecks:
         self, step: Step, call: ToolCallRecord, saved: Mapping[str, object]
     ) -> CheckedOutput:
         if call.error is not None:
-            # The opposite of a check may well hold for the text of an error.
+            # A negated check could hold for the text of an error.
             return CheckedOutput(failed=(f"the call failed: {call.error}",))
         output = parse_output(call.result or "", call.structured)
         return check_output(step, output, saved, self.context, self.deadline)
@@ -66,7 +66,7 @@ class RecordedChecks:
         try:
             expected = resolve_references(step.args, saved)
         except LLMMockError:
-            # The call that saves the value was not made as the step says.
+            # The call that saves the value was not made as the step requires.
             return []
         found = []
         for call in self.calls or ():
@@ -79,5 +79,5 @@ class RecordedChecks:
 
     def _explain_missing(self, step: Step) -> str:
         if self.calls is None:
-            return "the calls of the model are not known"
-        return f"no call of {step.tool} has the arguments of the step"
+            return "the calls of the model are unknown"
+        return f"no call to {step.tool} has the arguments of the step"

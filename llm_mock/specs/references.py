@@ -20,22 +20,23 @@ from llm_mock.support.text import join_names, shorten, shorten_name, suggest_nea
 STORED = "stored."
 """The prefix of the names of stored values among those of saved results."""
 ANY_STORED = f"{STORED}*"
-"""The placeholder for names of stored values that only a run can tell."""
+"""The placeholder for names of stored values that are known only in a run."""
 _REFERENCE = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
 
 
 def resolve_references(value: object, saved: Mapping[str, object]) -> Any:
-    """Return a JSON value with the saved results that it refers to.
+    """Replace the references in a JSON value by saved results.
 
-    A text that is one reference becomes the result, of any type. Inside a longer text, a result is
-    inserted as it is if it is a text, else as JSON. A result that is JSON text has parts, too.
+    A text that is one reference becomes the result itself, of any type. In a longer text, a text
+    result is inserted unchanged, and any other result as JSON. A reference can also name a part of
+    a result that is JSON text.
 
     Args:
         value: the arguments of a step.
         saved: the saved results by name.
 
     Raises:
-        UnknownReference: a result or a part of it does not exist; the message names those that do.
+        UnknownReference: a result or a part of it does not exist; the message lists known names.
     """
 
     def format_result(reference: str) -> str:
@@ -54,13 +55,13 @@ def resolve_references(value: object, saved: Mapping[str, object]) -> Any:
     # Results that refer to results could otherwise fill the memory.
     if _estimate_size(resolved, LARGEST_TEXT) > LARGEST_TEXT:
         raise UnknownReference(
-            f"with the saved results there are more than {LARGEST_TEXT:,} characters"
+            f"with the saved results inserted, the value exceeds {LARGEST_TEXT:,} characters"
         )
     return resolved
 
 
 def _estimate_size(value: object, limit: int) -> int:
-    """Return about how many characters a JSON value has, or any number above the limit."""
+    """Estimate the number of characters in a JSON value; any number above the limit is enough."""
     if isinstance(value, str):
         return len(value)
     size = 1
@@ -101,21 +102,21 @@ def get_saved_name(reference: str, saved: Collection[str]) -> str | None:
 
 
 def describe_invalid_reference(reference: str, saved: Collection[str]) -> str | None:
-    """Return the problem of a reference that no saved result matches, or None."""
+    """Return the problem with a reference that no saved result matches, or None."""
     name = get_saved_name(reference, saved)
     written = f"${{{shorten_name(reference)}}}"
     if name is None:
         return (
-            f"{written} is not a reference such as ${{name.key.0}}; "
-            f"write ${written} if that text is meant"
+            f"{written} is not a valid reference, such as ${{name.key.0}}; "
+            f"for the literal text, write ${written}"
         )
     is_stored_in_run = name.startswith(STORED) and ANY_STORED in saved
     if name in saved or is_stored_in_run:
         return None
-    names = f"saved by then: {join_names([*saved])}" if saved else "nothing is saved by then"
+    names = f"saved so far: {join_names([*saved])}" if saved else "nothing is saved so far"
     return (
         f"{written} refers to {shorten_name(name)!r}, which no earlier step saves"
-        f"{suggest_nearest(name, saved)} ({names}); write ${written} if that text is meant"
+        f"{suggest_nearest(name, saved)} ({names}); for the literal text, write ${written}"
     )
 
 
@@ -154,5 +155,5 @@ def _describe_value(missing_key: str, value: object) -> str:
         keys = ", ".join(map(shorten_name, value))
         return f"it has {keys or 'nothing'}{suggest_nearest(missing_key, value)}"
     if isinstance(value, list):
-        return f"it is a list of {len(value)}, from 0"
+        return f"it is a list with {len(value)} items, counted from 0"
     return f"it is {shorten(value)}"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from llm_mock.checks.evaluation import AssertionResult
 
 TEARDOWN_TIME = 10.0
-"""The seconds that a teardown has at least, even if the test has none left."""
+"""The minimum number of seconds for a teardown, even if the test has no time left."""
 
 
 def run_llm_test(
@@ -52,33 +52,33 @@ def run_llm_test(
     """Run a plain-language test.
 
     A separate process serves the tools: the built-in ones, and those of the plugins in
-    `tests/llm/plugins/` of the project. Setup and teardown run without a model, the steps by the
-    driver. The teardown always runs, then the plugins clean up; a failure of either makes the test
-    fail. Secrets of the environment are redacted in the verdict.
+    `tests/llm/plugins/` of the project. Setup and teardown run without a model; the driver runs the
+    steps. The teardown always runs, and then the plugins clean up; if either fails, the test fails.
+    Secrets of the environment are redacted in the verdict.
 
     Args:
         spec: the test, as `load_spec` returns it.
-        yaml_path: its file, by which the root of the project is found.
-        timeout: the seconds that it may take once its tools run; by default those of the test.
-            After that the teardown has 10 more seconds.
-        verbose: print each step as it happens, unless `report` is given.
+        yaml_path: its file, which determines the root of the project.
+        timeout: the time limit in seconds, which starts when the tools are ready; by default the
+            test's own. After that, the teardown has 10 more seconds.
+        verbose: print each step as it happens, unless `report` is set.
         driver: runs the steps and judges the test; by default `LLMDriver()`.
-        allowed_hosts: the hosts that the HTTP tools may connect to; by default this machine alone
-            in a dry run, else any host.
-        report: a function that is called with each result, and with texts on other events.
-        fixtures: the values of the fixtures that the test names, by name; pytest has them itself.
+        allowed_hosts: the hosts that the HTTP tools may connect to; by default only this machine
+            in a dry run, otherwise any host.
+        report: a function that is called with each result, and with texts about other events.
+        fixtures: the values of the test's fixtures by name; pytest passes them itself.
         on_run: a function that is called with each run of a model as an agent.
-        on_check: a function that is called with the result of each check of a step, also of one
-            that a step repeats.
+        on_check: a function that is called with the result of each check of a step, including
+            repeated ones.
 
     Returns:
-        The verdict. Its steps are those of the setup (`setup: …`), the steps, and those of the
-        teardown (`teardown: …`). A test that takes too long is a FAIL.
+        The verdict. Its steps include the setup (`setup: …`) and the teardown (`teardown: …`). A
+        test that times out is a FAIL.
 
     Raises:
-        ServerError: the tools cannot be started, because a plugin is broken.
+        ServerError: the tools cannot start, because a plugin is broken.
         DriverError: the driver cannot judge the test.
-        InvalidFile: `llm` does not know a model that a check asks, or a check has no judge.
+        InvalidFile: `llm` does not know the model of a check, or a check has no judge.
         LLMMockError: the mock has no reply for its model, or a fixture is missing.
         ValueError: the timeout is not a positive number.
     """
@@ -105,7 +105,7 @@ def run_llm_test(
         with_models=not isinstance(driver, DryRun),
         servers=servers,
     ) as tools:
-        # The time begins when the tools are there: a slow import is no fault of the test.
+        # The time starts when the tools are ready: a slow import is not the test's fault.
         deadline = Deadline(timeout or spec.test.timeout)
         context = RunContext(
             folder=path.parent,
@@ -122,7 +122,7 @@ def run_llm_test(
 
 
 def _create_allowed_servers(spec: TestSpec, path: Path, driver: Driver) -> list[Server]:
-    """Return the servers of a test; a dry run asks only those of this machine."""
+    """Return the servers of a test; raise an error for remote servers in a dry run."""
     __tracebackhide__ = True
     servers = create_servers(spec, path)
     if isinstance(driver, DryRun):
@@ -131,11 +131,11 @@ def _create_allowed_servers(spec: TestSpec, path: Path, driver: Driver) -> list[
 
 
 def _check_models(spec: TestSpec, path: Path, driver: Driver) -> None:
-    """Raise an error for a judge that there is not, before a step is run."""
+    """Raise an error for an unknown or missing judge, before a step runs."""
     __tracebackhide__ = True
     if isinstance(driver, DryRun):
         return
-    # Imported here, because a dry run asks no model.
+    # Imported here, because a dry run calls no model.
     from llm_mock.specs.asked_models import check_step_models
 
     check_step_models(spec, path)
@@ -234,10 +234,10 @@ class _Run:
             for result in self.results:
                 if result.status == "pass":
                     names.append(shorten_name(result.name))
-            done = shorten_message(", ".join(names)) or "nothing"
+            done = shorten_message(", ".join(names)) or "none"
             reason = (
                 f"Timed out after {self.deadline.seconds:g} s during {error}. "
-                f"Done until then: {done}."
+                f"Completed steps: {done}."
             )
             return _build_failure(reason, self.results)
         results = [*setup.results, *verdict.steps]

@@ -26,12 +26,12 @@ def create_servers(spec: TestSpec, path: Path) -> list[Server]:
 
 
 def find_server_problems(spec: TestSpec, path: Path) -> Iterator[tuple[Location, str]]:
-    """Yield the problems of the tools of a test, with their locations."""
+    """Yield the problems with the tools of a test, with their locations."""
     for position, tool in enumerate(spec.tools):
         location = ("tools", position)
         if tool.type not in TOOL_TYPES:
             known = join_names(TOOL_TYPES)
-            yield location, f"the type {shorten(tool.type)} is not supported; write one of {known}"
+            yield location, f"the type {shorten(tool.type)} is not supported; use one of {known}"
             continue
         for key in sorted(tool.model_fields_set.difference(tool.effective_keys)):
             yield (*location, key), _describe_key(tool, key)
@@ -42,7 +42,7 @@ def find_server_problems(spec: TestSpec, path: Path) -> Iterator[tuple[Location,
 
 
 def _describe_key(tool: RoleTool, key: str) -> str:
-    """Return the problem of a key without an effect."""
+    """Return the problem with a key that has no effect."""
     if key in RoleTool.model_fields:
-        return f"the key {shorten(key)} has no effect here; leave it out"
+        return f"the key {shorten(key)} has no effect here; remove it"
     return f"unknown key {shorten(key)}{suggest_nearest(key, tool.effective_keys)}"

@@ -1,4 +1,4 @@
-"""Make the checks of steps about the outputs of their tools."""
+"""Run the checks of steps on the outputs of their tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CheckedOutput(NamedTuple):
     failed: tuple[str, ...] = ()
     """The reasons of the checks that failed."""
     skipped: tuple[str, ...] = ()
-    """The reasons why checks could not be made."""
+    """The reasons why checks could not run."""
 
 
 def check_output(
@@ -38,7 +38,7 @@ def check_output(
     context: RunContext,
     deadline: Deadline,
 ) -> CheckedOutput:
-    """Make the checks of a step.
+    """Run the checks of a step.
 
     Args:
         step: the step.
@@ -83,7 +83,7 @@ def _evaluate(
     try:
         result = run_with_limit(deadline.left, lambda: evaluate_assertion(resolved, text, context))
     except CaseTimedOut:
-        # A judge that was given up may have answered, at a cost that nobody knows.
+        # An abandoned judge may have responded, at an unknown cost.
         cost = Decimal(0) if context.dry_run else None
         _report(AssertionResult(resolved, None, "Timed out", cost=cost), context)
         raise TimeIsUp(f"the check {check.type}") from None
@@ -106,7 +106,7 @@ def _resolve(check: BaseAssertion, saved: Mapping[str, object]) -> BaseAssertion
         return type(check).model_validate(resolved)
     except pydantic.ValidationError as error:
         problem = error.errors()[0]["msg"]
-        raise UnknownReference(f"invalid with the saved results: {problem}") from None
+        raise UnknownReference(f"invalid with the saved results inserted: {problem}") from None
 
 
 def dump_check(check: BaseAssertion) -> JSONObject:
@@ -115,13 +115,13 @@ def dump_check(check: BaseAssertion) -> JSONObject:
 
 
 def find_check_problems(step: Step) -> Iterator[tuple[Location, str]]:
-    """Yield the checks that a step can never make, with their locations."""
+    """Yield the checks that are impossible in a step, with their locations."""
     for position, check in enumerate(step.checks):
         if check.needs_run:
             yield (
                 ("checks", position),
-                f"{check.type} checks the run of a model, and a step has only the output of its "
-                "tool; check it in a suite or in Python",
+                f"{check.type} checks the run of a model, but a step has only the output of its "
+                f"tool; use {check.type} in a suite or in Python",
             )
         if getattr(check, "of", "output") != "output":
             yield ("checks", position, "of"), "a step has no prompt, only the output of its tool"

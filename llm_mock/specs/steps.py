@@ -43,7 +43,7 @@ SEPARATOR = " › "  # noqa: RUF001 (the names of nested steps read as a path)
 
 @dataclass
 class StepRunner:
-    """Calls the tools of steps in order; after a failed step the rest is skipped."""
+    """Calls the tools of steps in order; after a failed step, the remaining ones are skipped."""
 
     tools: Mapping[str, ServerTool]
     """The tools by name, at least those of the steps."""
@@ -79,7 +79,7 @@ class StepRunner:
         return f"{shorten_name(failed.name)}: {failed.details}"
 
     def run(self, steps: Sequence[Step], prefix: str = "") -> None:
-        """Run steps; one that the deadline interrupts is a failed result.
+        """Run steps; a step that the deadline interrupts has failed.
 
         Args:
             steps: the steps.
@@ -145,7 +145,7 @@ class StepRunner:
         self._add_result(name, "pass", f"{call}{self._count_checks(step, checked)}", output)
 
     def _count_checks(self, step: Step, checked: CheckedOutput) -> str:
-        """Count a step that succeeded, and return a text about what nobody judged."""
+        """Count a successful step, and return a text about checks and expectations left open."""
         self.checked += checked.passed
         self.unjudged += len(checked.skipped)
         text = "".join(f"; not checked: {reason}" for reason in checked.skipped)
@@ -176,9 +176,9 @@ class StepRunner:
                 output, checked, problem = self._call_once(step, arguments, left)
                 if problem is None:
                     return output, checked, None
-            # Again, as the call took time: one that failed because of it is no result.
+            # Checked again: a call that failed because time ran out is not a result.
             if not self.deadline.left:
-                raise TimeIsUp(problem or "the test's time was over")
+                raise TimeIsUp(problem or "the test ran out of time")
         if step.retry:
             problem = f"{problem} (after {step.retry + 1} attempts)"
         return output, checked, problem
@@ -259,7 +259,7 @@ def find_problem(tool: str, error: str | None, output: object) -> str | None:
 
 
 def name_steps(steps: Sequence[Step], prefix: str = "") -> Iterator[tuple[str, Step]]:
-    """Yield steps with their names: given, or that of the tool, or a number."""
+    """Yield steps with their names: the step's own, the tool's, or a number."""
     for number, step in enumerate(steps, start=1):
         name = step.name or step.tool or f"step {number}"
         yield prefix + name, step

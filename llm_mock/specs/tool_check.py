@@ -34,8 +34,8 @@ def describe_unknown_tool(tool: str, known: Mapping[str, object]) -> str:
     problem = f"There is no tool {shorten_name(tool)!r}"
     if tool.endswith("_cleanup"):
         return (
-            f"{problem}: cleanup() of a plugin is not a tool. It runs by itself when the test "
-            "ends: leave this step out."
+            f"{problem}: cleanup() of a plugin is not a tool. It runs automatically when the test "
+            "ends: remove this step."
         )
     hint = suggest_nearest(tool, known) or "."
     for name in known:

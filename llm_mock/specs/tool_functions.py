@@ -21,7 +21,7 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_error, shorten, shorten_message, shorten_name
 
 MAX_SHOWN_ERROR = 1_000
-"""The number of characters that messages show of an exception of a plugin."""
+"""The maximum number of characters of a plugin's exception in messages."""
 _NAMELESS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 
 
@@ -33,7 +33,7 @@ class Terminated(SystemExit):
 
 
 class ToolFunction:
-    """A tool of a server, whose description is a docstring and whose schema is type hints.
+    """A function as a tool: its docstring is the description, its type hints are the schema.
 
     Args:
         name: the name of the tool.
@@ -48,7 +48,7 @@ class ToolFunction:
         self.function = function
         parameters = inspect.signature(function).parameters.values()
         if any(parameter.kind in _NAMELESS for parameter in parameters):
-            raise TypeError("it takes arguments that have no name (*args, or those before a /)")
+            raise TypeError("it has parameters without names (*args, or parameters before a /)")
         self._adapter: TypeAdapter[Any] = TypeAdapter(_resolve_type_hints(function))
         self.input_schema = self._adapter.json_schema()
 
@@ -112,7 +112,7 @@ def _build_result(value: object) -> types.CallToolResult:
     text = data
     if not isinstance(data, str):
         text = json.dumps(data, ensure_ascii=False, allow_nan=False)
-    # An error for a lone surrogate, which the transport could not send.
+    # Raises an error for a lone surrogate, which the transport could not send.
     text.encode()
     if isinstance(data, dict):
         structured = data
@@ -138,7 +138,9 @@ def create_server(tools: Mapping[str, ToolFunction]) -> Server[Any]:
     async def call_tool(_: object, call: types.CallToolRequestParams) -> types.CallToolResult:
         if call.name not in tools:
             names = ", ".join(tools)
-            return build_error_result(f"There is no tool {shorten(call.name)}. There are {names}.")
+            return build_error_result(
+                f"There is no tool {shorten(call.name)}. The tools are {names}."
+            )
         return await tools[call.name].call(call.arguments or {})
 
     return Server(

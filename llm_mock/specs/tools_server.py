@@ -50,7 +50,7 @@ class RunningTools:
     headers: Mapping[str, str] = field(default_factory=RedactedMapping)
     """The headers for requests to the URL. They contain a secret."""
     cleanup_errors: list[str] = field(default_factory=list)
-    """The errors of the cleanup of plugins; filled when the server has stopped."""
+    """The errors of the cleanup of plugins; complete when the server has stopped."""
 
 
 @contextmanager
@@ -64,15 +64,15 @@ def run_tools_server(
 ) -> Iterator[RunningTools]:
     """Run the tool server of a test in the root of its project, and stop it at the end.
 
-    At the end the plugins clean up, which may add to `cleanup_errors`, and the process is ended
-    with all that it started.
+    At the end the plugins clean up, which may add to `cleanup_errors`, and the process and all
+    processes that it started are ended.
 
     Args:
         yaml_path: the file of the test.
         allowed_hosts: the hosts that the HTTP tools may connect to.
         http: serve on 127.0.0.1 as well, for other processes.
         servers: further servers, whose tools steps can call; they run for the whole session.
-        with_models: whether plugins may ask real models; otherwise the mock answers them.
+        with_models: whether plugins may call real models; otherwise their models are mocked.
 
     Raises:
         InvalidFile: a plugin is outside the project.
@@ -152,7 +152,7 @@ def find_plugin_files(root: Path) -> list[Path]:
             continue
         if not path.resolve().is_relative_to(root.resolve()):
             raise InvalidFile(
-                f"{path}: this plugin lies outside the project: it leads to {path.resolve()}, "
+                f"{path}: this plugin is outside of the project: it leads to {path.resolve()}, "
                 f"which is not in {root}. Its code is not run. Copy it into the project."
             )
         files.append(path)

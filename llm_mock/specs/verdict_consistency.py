@@ -40,7 +40,7 @@ class _MatchedCall(NamedTuple):
     call: ToolCallRecord
 
     def is_named(self, name: str) -> bool:
-        """Return whether a model means this step by a name, of which it may leave out a part."""
+        """Return whether a name from a model, possibly incomplete, means this step."""
         _, _, inner_name = self.name.rpartition(SEPARATOR)
         names = (self.name, inner_name, self.step.name, self.step.tool)
         return name in names
@@ -49,10 +49,10 @@ class _MatchedCall(NamedTuple):
 def check_verdict(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None) -> Verdict:
     """Return the verdict of a model, corrected by its calls, and report its steps.
 
-    A PASS becomes UNCLEAR if a tool was called less often than the steps say or a check of a step
-    could not be made, and FAIL if one of their `ASSERTIONS` does not hold. A check that fails makes
-    every verdict a FAIL. The `tool_output` of the steps becomes the real output. The
-    results that steps save are added to the task.
+    A PASS becomes UNCLEAR if a tool was called less often than the steps require or a check of a
+    step could not run, and FAIL if one of their `ASSERTIONS` does not hold. A failed check makes
+    every verdict a FAIL. The `tool_output` of the steps is replaced by the real output. The results
+    that steps save are added to the task.
 
     Args:
         verdict: the verdict.
@@ -153,7 +153,7 @@ def _correct_verdict(
     quote = f"Its reason: {shorten_name(verdict.reason, MAX_SHOWN)}"
     if missing:
         problem = ", ".join(missing)
-        reason = f"The model said PASS without doing every step: {problem}. {quote}"
+        reason = f"The model said PASS, but did not run every step: {problem}. {quote}"
         return verdict.model_copy(update={"verdict": "UNCLEAR", "reason": reason})
     failed = []
     for tool in ASSERTIONS:
@@ -167,7 +167,7 @@ def _correct_verdict(
 
 
 def _find_failed_assertions(tool: str, expected: int, calls: Sequence[ToolCallRecord]) -> list[str]:
-    """Return the problems of an assertion, unless as many calls of it hold as there are steps.
+    """Return the failed calls to an assertion, unless enough calls hold for all its steps.
 
     A model may repeat a call that failed, for example with a corrected argument.
     """

@@ -36,7 +36,7 @@ SCHEMA = {
         issues={"type": "array", "items": _TEXT},
     ),
 }
-"""The JSON Schema of a verdict by a model. It has no outputs of tools, as these are known."""
+"""The JSON Schema of a model's verdict. It omits the outputs of tools, which are known."""
 
 # The beginnings of the words that models write: also `passed`, `FAILED` or `error`.
 _STATUSES = {"pass": "pass", "fail": "fail", "erro": "fail"}
@@ -50,13 +50,13 @@ def parse_verdict(text: str) -> Verdict:
     the JSON of `claude -p --output-format json`. The last of several verdicts counts.
 
     A text without a readable verdict is UNCLEAR, never a PASS. So is a PASS beside another
-    verdict, complete or cut off. The reason quotes the text then.
+    verdict, complete or cut off. In these cases the reason quotes the text.
     """
     answer = _extract_claude_result(text)
     quote = shorten_name(answer, MAX_SHOWN) or "(nothing)"
     objects = list(find_json_objects(answer, "verdict"))
     if not objects:
-        reason = f"The model gave no verdict. It said: {quote}"
+        reason = f"The model returned no verdict. It said: {quote}"
         return Verdict(verdict="UNCLEAR", reason=reason)
     last = objects[-1]
     verdict = _build_verdict(last.data)
@@ -94,7 +94,7 @@ def _build_verdict(data: Mapping[str, object]) -> Verdict:
     reason = _convert_to_text(data.get("reason"))
     if word not in WORDS:
         word = "UNCLEAR"
-        reason = f"The verdict {shorten(data['verdict'])} is none of PASS, FAIL and UNCLEAR."
+        reason = f"The verdict is {shorten(data['verdict'])}; it must be PASS, FAIL or UNCLEAR."
     steps = data.get("steps")
     issues = data.get("issues")
     results = []

@@ -120,7 +120,7 @@ def test_a_folder_leaves_out_hidden_files_plugins_cassettes_and_other_yaml(proje
         (["tests/llm", "-j", "2"], 2, "--jobs is for suites"),
         (["tests/llm", "--files-in", "tests"], 2, "--files-in is for suites"),
         (["tests/llm", "-k", "zzz"], 1, "No case has 'zzz' in its name. Available tags: fast"),
-        (["fixtures.yaml"], 1, "fixtures.yaml:1: fixtures are values of pytest: run this test"),
+        (["fixtures.yaml"], 1, "fixtures.yaml:1: the test uses pytest fixtures: run it"),
         (["incomplete.yaml"], 1, "verdict"),
     ],
 )
@@ -259,7 +259,7 @@ def test_the_judge_of_steps_is_that_of_the_settings_or_the_option(
         mock_llm_responses.set(name, {"met": name == "j-1", "reason": "so it is"})
     result = run("tests/llm", "--model", "m-1")
     assert result.exit_code == 1
-    assert "sums.yaml:3: No model judges" in result.output
+    assert "sums.yaml:3: No judge model" in result.output
     write(project, "pytest.ini", "[pytest]\nllm_mock_judge = j-1\n")
     for options, code in (((), 0), (("--judge", "j-2"), 1)):
         script(mock_llm_responses, "m-1", "PASS")

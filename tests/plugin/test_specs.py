@@ -149,7 +149,7 @@ def test_a_dry_run_that_passes_says_what_nobody_judged(
     result.stdout.fnmatch_lines(
         [
             "*Passed tests that were not fully checked*",
-            "*service.yaml::The service works  Dry run: 2 calls succeeded. Nobody judged "
+            "*service.yaml::The service works  Dry run: 2 calls succeeded. Not judged: "
             "1 expectation and the criteria.",
         ]
     )
@@ -416,8 +416,8 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
     result.stdout.fnmatch_lines_random(
         [
             (
-                "*{connection} cannot be put into a step: the fixture 'connection' is of type "
-                "object, and tools *"
+                "*{connection} cannot be used in a step: the fixture 'connection' has the type "
+                "object, but tools *"
             ),
             (
                 "*tests/llm/test_4.yaml:1: unknown fixture 'servce'; `pytest --fixtures` "
@@ -436,4 +436,4 @@ def test_a_check_cannot_have_a_fixture_that_is_no_json(pytester: pytest.Pytester
     check = "checks: [{type: contains, value: '${connection}'}], args:"
     write(pytester, "tests/llm/test_it.yaml", spec.replace("args:", check))
     result = pytester.runpytest(*DRY, "tests/llm")
-    result.stdout.fnmatch_lines(["*{connection} cannot be put into a step: the fixture*"])
+    result.stdout.fnmatch_lines(["*{connection} cannot be used in a step: the fixture*"])

@@ -105,7 +105,7 @@ def test_what_a_pattern_does_not_allow(pattern: str, url: str) -> None:
 
 def test_localhost_must_be_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [(2, 1, 6, "", ("10.0.0.1", 0))])
-    with pytest.raises(HostNotAllowed, match="does not stand for this machine"):
+    with pytest.raises(HostNotAllowed, match="does not resolve to this machine"):
         LOOPBACK.check("http://localhost/")
     ANY.check("http://localhost/")
 
@@ -140,7 +140,7 @@ def test_the_error_names_the_host_what_is_allowed_and_how_to_allow_it() -> None:
     ],
 )
 def test_what_is_no_host_is_refused(pattern: Any) -> None:
-    with pytest.raises(InvalidHostPattern, match="This is not a host"):
+    with pytest.raises(InvalidHostPattern, match="Invalid host"):
         AllowedHosts([pattern])
 
 
@@ -152,8 +152,8 @@ def test_allowed_hosts_are_equal_by_value() -> None:
 @pytest.mark.parametrize(
     ("url", "more"),
     [
-        ("ftp://localhost/", " This one begins with 'ftp'."),
-        ("localhost:80/x", " This one begins with 'localhost'."),
+        ("ftp://localhost/", " This url begins with 'ftp'."),
+        ("localhost:80/x", " This url begins with 'localhost'."),
         ("/x", ""),
         ("http://", ""),
         ("http://localhost:65536/", ""),
@@ -163,5 +163,5 @@ def test_allowed_hosts_are_equal_by_value() -> None:
 def test_a_url_that_is_not_valid_is_told_without_showing_it(url: str, more: str) -> None:
     with pytest.raises(HostNotAllowed) as raised:
         ANY.check(url)
-    problem = "The url is not valid. Write it as http://host:port/path, or with https."
+    problem = "Invalid url. Write http://host:port/path or https://host:port/path."
     assert str(raised.value) == f"{problem}{more}"

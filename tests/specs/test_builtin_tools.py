@@ -178,7 +178,7 @@ def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtin_tools, "REQUEST_TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        with pytest.raises(LLMMockError, match=f"GET {url} was given up after 0.1 seconds"):
+        with pytest.raises(LLMMockError, match=f"GET {url} timed out after 0.1 seconds"):
             call("http_get", url)
 
 
@@ -232,7 +232,7 @@ def test_sleep_tells_how_long_it_was() -> None:
 def test_nobody_can_wait_so_long(seconds: float) -> None:
     with pytest.raises(LLMMockError) as raised:
         call("sleep", seconds)
-    assert str(raised.value) == f"sleep: seconds is {shorten(seconds)}; give a number from 0."
+    assert str(raised.value) == f"sleep: seconds is {shorten(seconds)}; it must be a number from 0."
 
 
 EQUAL = [

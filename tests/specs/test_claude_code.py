@@ -269,7 +269,7 @@ def test_a_command_that_does_not_end_is_killed_at_the_deadline(
     code: str, claude: Claude, task: Callable[..., Task]
 ) -> None:
     claude(code)
-    with pytest.raises(TimeIsUp, match="the work of claude, which was given up"):
+    with pytest.raises(TimeIsUp, match="the work of claude"):
         ClaudeCodeDriver().run(task(seconds=0.5))
 
 
@@ -283,19 +283,19 @@ def test_much_output_does_not_stop_the_command(claude: Claude, task: Callable[..
     [
         (
             "print('one', file=sys.stderr); sys.exit('two\\x1b[2J')",
-            "with exit code 1.\nThe last that it wrote to stderr:\n  one\n  two\\x1b[2J",
+            "with exit code 1.\nThe last lines of its stderr:\n  one\n  two\\x1b[2J",
         ),
         ("os.kill(os.getpid(), 9)", "The command 'claude' failed, killed by SIGKILL."),
         (
             "answer('Not logged in', is_error=True); sys.exit(1)",
-            "with exit code 1.\nIt said: Not logged in",
+            "with exit code 1.\nIts output: Not logged in",
         ),
         (
             "answer('Credit is too low', is_error=True)",
-            "with exit code 0.\nIt said: Credit is too low",
+            "with exit code 0.\nIts output: Credit is too low",
         ),
-        ("print('Bad option'); sys.exit(2)", "with exit code 2.\nIt said: Bad option"),
-        ("answer(os.environ['SOME_API_KEY'], is_error=True)", "It said: [redacted secret]"),
+        ("print('Bad option'); sys.exit(2)", "with exit code 2.\nIts output: Bad option"),
+        ("answer(os.environ['SOME_API_KEY'], is_error=True)", "Its output: [redacted secret]"),
     ],
 )
 def test_a_command_that_fails_cannot_judge(

@@ -41,7 +41,7 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
     assert (verdict.verdict, verdict.issues) == ("PASS", [])
     assert (
         verdict.reason
-        == "Dry run: 7 calls succeeded; 1 more needs a model. Nobody judged 1 expectation and the "
+        == "Dry run: 7 calls succeeded; 1 more needs a model. Not judged: 1 expectation and the "
         "criteria."
     )
     assert statuses(verdict) == [
@@ -169,7 +169,7 @@ COMPARISONS = (
 def test_a_test_passes_if_a_comparison_held(project: Project, comparison: str) -> None:
     verdict = project.run(f"steps: [{comparison}]")
     assert verdict.verdict == "PASS", verdict.reason
-    assert verdict.reason == "Dry run: 1 call succeeded. Nobody judged the criteria."
+    assert verdict.reason == "Dry run: 1 call succeeded. Not judged: the criteria."
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_test_that_compares_nothing_is_not_checked(
     verdict = project.run(f"steps: [{step}]")
     assert verdict.verdict == "UNCLEAR"
     assert verdict.reason.startswith("Not checked in the dry run: no step compares anything. ")
-    assert verdict.reason.endswith(f" succeeded. Nobody judged {unjudged}.")
+    assert verdict.reason.endswith(f" succeeded. Not judged: {unjudged}.")
     assert {result.status for result in verdict.steps} == {"pass"}
 
 
@@ -260,7 +260,7 @@ def test_the_result_of_a_tool_keeps_its_type(project: Project, tool: str, expect
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ("name: price", "nothing is stored as 'price'. Stored are: nothing."),
+        ("name: price", "no value is stored as 'price'. Stored names: none."),
         ("name: price, default: 3", None),
         ("name: price, default: null", None),
     ],
@@ -272,7 +272,7 @@ def test_a_value_that_was_never_stored_is_a_failure_without_a_default(
     assert verdict.verdict == ("FAIL" if problem else "PASS")
     if problem:
         assert problem in verdict.reason
-        assert "Store it with store_value, or give a default." in verdict.reason
+        assert "Store it with store_value, or pass a default." in verdict.reason
 
 
 def test_the_names_that_were_stored_are_in_the_failure(project: Project) -> None:
@@ -280,7 +280,7 @@ def test_the_names_that_were_stored_are_in_the_failure(project: Project) -> None
         "steps: [{tool: store_value, args: {name: cost, value: 1}}, "
         "{tool: get_value, args: {name: price}}]"
     )
-    assert "Stored are: 'cost'." in verdict.reason
+    assert "Stored names: 'cost'." in verdict.reason
 
 
 def test_each_result_is_reported_as_it_comes(project: Project) -> None:
@@ -340,7 +340,7 @@ def test_a_step_for_which_no_time_is_left_is_not_done() -> None:
             [Step(name="Late", tool="sleep", args={"seconds": 0})]
         )
     assert [(result.status, result.details) for result in told] == [
-        ("fail", "sleep(seconds=0): the test's time was over")
+        ("fail", "sleep(seconds=0): the test ran out of time")
     ]
 
 

@@ -117,7 +117,7 @@ def test_a_model_that_never_gives_a_verdict_leaves_the_test_unclear(
     verdict = LLMDriver("gpt-4o-mini").run(task(project, tools))
     assert (verdict.verdict, verdict.reason) == (
         "UNCLEAR",
-        "The model gave no verdict. It said: Done!",
+        "The model returned no verdict. It said: Done!",
     )
 
 
@@ -129,7 +129,7 @@ def test_a_pass_without_the_calls_is_unclear(
     verdict = LLMDriver("gpt-4o-mini").run(task(project, tools))
     assert verdict.verdict == "UNCLEAR"
     assert verdict.reason == (
-        "The model said PASS without doing every step: shop_sell was called 1 of 2 times, "
+        "The model said PASS, but did not run every step: shop_sell was called 1 of 2 times, "
         "shop_all_sold was called 0 of 1 times. Its reason: Two apples were sold"
     )
 
@@ -209,7 +209,7 @@ def test_a_model_that_hangs_is_given_up_at_the_deadline(
 ) -> None:
     released = threading.Event()
     mock_llm_responses.set("slow-model", lambda prompt: VERDICT if released.wait(60) else "")
-    with pytest.raises(TimeIsUp, match="the work of slow-model, which was given up"):
+    with pytest.raises(TimeIsUp, match="the work of slow-model"):
         LLMDriver("slow-model").run(task(project, tools, seconds=0.3))
     released.set()
     for thread in threading.enumerate():

@@ -106,8 +106,8 @@ def test_a_tool_has_one_name_with_their_prefix_and_without(project: Project) -> 
         (
             "shop_cleanup",
             (
-                ": cleanup() of a plugin is not a tool. It runs by itself when the test ends: "
-                "leave this step out."
+                ": cleanup() of a plugin is not a tool. It runs automatically when the test ends: "
+                "remove this step."
             ),
         ),
     ],

@@ -131,7 +131,7 @@ def test_more_repetitions_than_anybody_waits_for_are_refused(problem: Callable[[
     )
     assert (
         problem(with_steps(steps))
-        == "FILE:3: with every repeat these are 2,002,000 steps; 10,000 is the most"
+        == "FILE:3: 2,002,000 steps, counting repetitions; at most 10,000 are supported"
     )
 
 
@@ -147,12 +147,12 @@ def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[s
     steps = "steps:\n  - tool: a\n    save_as: my result\n  - {}\n  - tool: b\n    args:\n      x: [1, '${c}']"  # noqa: E501
     assert problem(with_steps(steps)).splitlines() == [
         (
-            "FILE:4: save_as is 'my result'; give a name of letters, digits and _, which ${name} "
-            "can refer to"
+            "FILE:4: save_as is 'my result'; use a name of letters, digits and _, so that ${name} "
+            "can refer to it"
         ),
-        "FILE:5: there is nothing to do in this step; give it tool, steps, expect or analyze",
-        "FILE:8: ${c} refers to 'c', which no earlier step saves (saved by then: my result); "
-        "write $${c} if that text is meant",
+        "FILE:5: this step does nothing; add tool, steps, expect or analyze",
+        "FILE:8: ${c} refers to 'c', which no earlier step saves (saved so far: my result); "
+        "for the literal text, write $${c}",
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[s
         ("just text", "FILE:1: this is 'just text'; a plain-language test"),
         (
             "a: 1\nkind: TestSuite\n",
-            "FILE:2: this is a suite (kind: TestSuite), which `llm-mock test` runs",
+            "FILE:2: this is a suite (kind: TestSuite): run it with `llm-mock test`",
         ),
         ("test: [", "is not valid YAML"),
         ("steps: [{expect: x}]", "FILE:1: 'test' is missing\nFILE:1: 'verdict' is missing"),
@@ -194,28 +194,31 @@ def test_a_file_that_is_no_test_is_refused_with_its_line(
     [
         (
             "{tool: a, steps: [{tool: b}]}",
-            "FILE:3: a step has tool or steps, not both; make the call of 'a' the first",
+            "FILE:3: a step cannot have both tool and steps; make the call to 'a' the first",
         ),
-        ("{name: a}", "FILE:3: there is nothing to do in this step"),
+        ("{name: a}", "FILE:3: this step does nothing"),
         (
             "{expect: x, args: {a: 1}}",
-            "FILE:3: args says how a tool is called, and this step has no tool",
+            "FILE:3: args has no effect without a tool; add a tool, or remove args",
         ),
-        ("{steps: [{tool: b}], retry: 2}", "FILE:3: retry says how a tool is called"),
+        ("{steps: [{tool: b}], retry: 2}", "FILE:3: retry has no effect without a tool"),
         ("{tool: a, save_as: 1a}", "FILE:3: save_as is '1a'"),
         (
             "{tool: a, args: {since: 2026-01-01}}",
-            "FILE:3: 2026-01-01 is read as date; tools are given JSON",
+            "FILE:3: YAML reads 2026-01-01 as date; tools accept only JSON",
         ),
         (
             "{tool: a, args: {x: [.nan]}}",
-            "FILE:3: nan is not a valid JSON number, which tools are given; write a finite one",
+            "FILE:3: nan is not a valid JSON number; use a finite number, or null",
         ),
         ("{tool: a, args: {x: -.inf}}", "FILE:3: -inf is not a valid JSON number"),
-        ("{tool: a, args: {x: {1: y}}}", "FILE:3: the key 1 is not a text"),
+        ("{tool: a, args: {x: {1: y}}}", "FILE:3: the key 1 is not text"),
         (
             "{tool: a, args: {x: 'a ${b c} d'}}",
-            "FILE:3: ${b c} is not a reference such as ${name.key.0}; write $${b c}",
+            (
+                "FILE:3: ${b c} is not a valid reference, such as ${name.key.0}; for the literal "
+                "text, write $${b c}"
+            ),
         ),
         (
             "{tool: a, save_as: x, args: {y: '${x}'}}",

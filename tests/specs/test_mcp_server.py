@@ -178,7 +178,7 @@ def test_values_are_compared_as_they_were_sent(running: RunningTools) -> None:
             {"url": "http://127.0.0.1:1/"},
             "GET http://127.0.0.1:1/ failed: ConnectError",
         ),
-        ("http_get", {"url": "nonsense"}, "The url is not valid"),
+        ("http_get", {"url": "nonsense"}, "Invalid url"),
         (
             "http_get",
             {"url": "http://127.0.0.1:1/", "header": {}},

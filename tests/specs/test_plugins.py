@@ -217,7 +217,7 @@ BROKEN = {
     ),
     "from llm_pytest.plugin_base import LLMPlugin": (
         "1",
-        "so: from llm_mock.specs import LLMPlugin",
+        "with: from llm_mock.specs import LLMPlugin",
     ),
     f"{PLUGIN}def __init__(self):\n        raise OSError('no chart')": (
         "5",
@@ -227,19 +227,19 @@ BROKEN = {
         "1",
         "the plugin APlugin cannot be created: TypeError: ",
     ),
-    f"{PLUGIN}name = 'a b'": ("3", "the plugin APlugin has the name 'a b'; give a text of letters"),
-    f"{PLUGIN}name = 5": ("3", "the plugin APlugin has the name 5; give"),
+    f"{PLUGIN}name = 'a b'": ("3", "the plugin APlugin has the name 'a b'; use only letters"),
+    f"{PLUGIN}name = 5": ("3", "the plugin APlugin has the name 5; use"),
     f"{PLUGIN}name = 'http'\n    async def get(self): ...": (
         "5",
-        "two tools 'http_get': this one, and the built-in one",
+        "duplicate tool 'http_get': a built-in tool has the same name",
     ),
     f"{PLUGIN}x = 1\n    async def get(self, *args): ...": (
         "5",
-        "'a_get' cannot be offered: it takes arguments that have",
+        "'a_get' cannot be offered: it has parameters without",
     ),
     f"{PLUGIN}async def get(self, x, /): ...": (
         "4",
-        "'a_get' cannot be offered: it takes arguments that have no name",
+        "'a_get' cannot be offered: it has parameters without names",
     ),
     f"{PLUGIN}async def get(self, x: Unknown): ...": (
         "4",
@@ -253,10 +253,13 @@ BROKEN = {
         "4",
         "'a_get' cannot be offered: it is an async generator",
     ),
-    f"{PLUGIN}async def {'x' * 70}(self): ...": ("4", "has 72 characters, and models take 64"),
+    f"{PLUGIN}async def {'x' * 70}(self): ...": (
+        "4",
+        "has 72 characters, but models accept at most 64",
+    ),
     f"{PLUGIN}name = 'same'\nclass B(LLMPlugin): name = 'same'": (
         "5",
-        "the plugin B has the name 'same', as APlugin (bad.py:3) has. Give one of them another",
+        "the plugin B has the same name 'same' as APlugin (bad.py:3). Set another name",
     ),
 }
 
@@ -277,7 +280,7 @@ def test_two_plugins_may_come_to_one_tool(tmp_path: Path) -> None:
     first = f"{HEAD}class A(LLMPlugin):\n    async def b_get(self): ..."
     second = f"{HEAD}class A_b(LLMPlugin):\n    async def get(self): ..."
     with pytest.raises(
-        InvalidFile, match=r"two.py:4: there are two tools 'a_b_get': .* that of A \(one.py:3\)"
+        InvalidFile, match=r"two.py:4: duplicate tool 'a_b_get': a tool of A \(one.py:3\)"
     ):
         tools(tmp_path, one=first, two=second)
 

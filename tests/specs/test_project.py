@@ -68,7 +68,7 @@ def test_a_plugin_outside_the_project_is_refused(plugins: Path, tmp_path: Path) 
     with pytest.raises(InvalidFile) as caught:
         find_plugin_files(plugins.parents[2])
     assert str(caught.value).startswith(
-        f"{plugins / 'chart.py'}: this plugin lies outside the project: it leads to"
+        f"{plugins / 'chart.py'}: this plugin is outside of the project: it leads to"
     )
     assert str(target) in str(caught.value)
 
@@ -78,5 +78,5 @@ def test_a_folder_of_plugins_outside_the_project_is_refused(plugins: Path, tmp_p
     (tmp_path / "elsewhere" / "chart.py").touch()
     plugins.rmdir()
     plugins.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InvalidFile, match="lies outside the project"):
+    with pytest.raises(InvalidFile, match="is outside of the project"):
         find_plugin_files(plugins.parents[2])

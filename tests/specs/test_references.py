@@ -66,7 +66,7 @@ def test_what_was_saved_is_not_read_for_references_again() -> None:
             ),
         ),
         ("${login.body.x}", "there is no 'x' in login.body; it has token, ids"),
-        ("${users.2}", "there is no '2' in users; it is a list of 2, from 0"),
+        ("${users.2}", "there is no '2' in users; it is a list with 2 items, counted from 0"),
         ("${users.-1}", "there is no '-1' in users"),
         ("${text.length}", "there is no 'length' in text; it is 'hello'"),
         ("${number.x}", "there is no 'x' in number; it is 1.5"),

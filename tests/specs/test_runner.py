@@ -129,7 +129,7 @@ def test_a_test_that_takes_too_long_fails_with_what_was_done(project: Project) -
     verdict = project.run(steps + "teardown: [{tool: shop_close}]", timeout=1)
     assert time.monotonic() - start < 30
     assert verdict.verdict == "FAIL"
-    assert verdict.reason == "Timed out after 1 s during Wait. Done until then: shop_sell."
+    assert verdict.reason == "Timed out after 1 s during Wait. Completed steps: shop_sell."
     assert statuses(verdict) == [
         ("shop_sell", "pass"),
         ("Wait", "fail"),
@@ -147,7 +147,7 @@ def test_a_driver_that_takes_too_long_is_a_fail(project: Project) -> None:
     assert verdict.verdict == "FAIL"
     assert (
         verdict.reason
-        == "Timed out after 7 s during the work of a model. Done until then: setup: shop_open."
+        == "Timed out after 7 s during the work of a model. Completed steps: setup: shop_open."
     )
     assert project.journal[-2:] == ["close k-1", "cleanup"]
 
@@ -161,7 +161,7 @@ def test_a_teardown_has_a_time_of_its_own_and_no_more(
         "teardown: [{name: Wait, tool: shop_wait_for_ever}, {tool: shop_close}]",
         timeout=0.5,
     )
-    assert verdict.reason == "Timed out after 0.5 s during Work. Done until then: nothing."
+    assert verdict.reason == "Timed out after 0.5 s during Work. Completed steps: none."
     assert statuses(verdict) == [("Work", "fail"), ("teardown: Wait", "fail")]
 
 
@@ -226,6 +226,6 @@ def test_outside_of_pytest_the_values_of_fixtures_are_given(project: Project) ->
     assert runner.run_llm_test(spec, path, driver=DryRun(), fixtures={"port": 80}).verdict == "PASS"
     with pytest.raises(
         LLMMockError,
-        match="The test names the fixture 'port', which only pytest has: run it by pytest",
+        match="The test needs the pytest fixture 'port': run it with `pytest --llm`",
     ):
         runner.run_llm_test(spec, path, driver=DryRun())

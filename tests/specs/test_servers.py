@@ -107,7 +107,7 @@ def test_claude_code_refuses_a_test_with_servers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tool", "problem"),
     [
-        ("{type: web}", "the type 'web' is not supported; write one of mcp, cli, function"),
+        ("{type: web}", "the type 'web' is not supported; use one of mcp, cli, function"),
         ("{type: function}", "a tool of type function needs a 'function': file.py:name"),
         ("{type: function, function: x}", "function should be file.py:function or package."),
         ("{type: function, function: '../x.py:f'}", "outside of the suite's folder"),
@@ -115,8 +115,8 @@ def test_claude_code_refuses_a_test_with_servers(tmp_path: Path) -> None:
         ("{type: mcp}", "a tool of type mcp needs a 'command'"),
         ("{type: cli, name: x}", "a tool of type cli needs a 'name' and a 'command'"),
         ("{type: mcp, comand: x}", "unknown key 'comand'; did you mean 'command'?"),
-        ("{type: mcp, command: x, url: y}", "the key 'url' has no effect here; leave it out"),
-        ("mcp", "a tool is a mapping that has a type"),
+        ("{type: mcp, command: x, url: y}", "the key 'url' has no effect here; remove it"),
+        ("mcp", "should be a mapping with a type"),
     ],
 )
 def test_a_wrong_tool_is_an_error_with_its_line(tool: str, problem: str, tmp_path: Path) -> None:

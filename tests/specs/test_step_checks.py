@@ -78,7 +78,7 @@ def test_a_check_that_needs_a_model_is_not_checked_in_a_dry_run(project: Project
     )
     both = project.run(steps(JUDGED, HOLDS))
     assert both.verdict == "PASS"
-    assert "Nobody judged 1 expectation and the criteria." in both.reason
+    assert "Not judged: 1 expectation and the criteria." in both.reason
     setup = project.run(f"setup:\n{APPLE % JUDGED}{steps(HOLDS)}")
     assert setup.steps[0].details == verdict.steps[0].details
 
@@ -140,7 +140,10 @@ def test_the_cost_of_a_check_that_was_given_up_is_unknown_in_a_live_run(
             "{tool: shop_open, checks: [{type: contains, of: prompt, value: x}]}",
             "a step has no prompt, only the output of its tool",
         ),
-        ("{expect: x, checks: [{type: contains, value: x}]}", "checks says how a tool is called"),
+        (
+            "{expect: x, checks: [{type: contains, value: x}]}",
+            "checks has no effect without a tool",
+        ),
         ("{tool: shop_open, checks: [{type: contains, value: '${nobody}'}]}", "refers to 'nobody'"),
         ("{tool: shop_open, checks: [{type: contain, value: x}]}", "contain"),
     ],
@@ -217,7 +220,7 @@ def test_a_check_without_its_call_is_no_pass(
 ) -> None:
     verdict = ask(project, mock_llm_responses, steps(HOLDS), word, "pear")
     assert verdict.verdict == expected
-    problem = "shop_sell: not checked: no call of shop_sell has the arguments of the step"
+    problem = "shop_sell: not checked: no call to shop_sell has the arguments of the step"
     assert verdict.issues == [problem]
 
 
@@ -230,7 +233,7 @@ def test_a_value_that_no_step_saved_has_no_call(
     verdict = ask(project, mock_llm_responses, text, "PASS", "apple")
     assert verdict.verdict == "UNCLEAR"
     (issue,) = verdict.issues
-    assert issue.endswith("not checked: no call of shop_sell has the arguments of the step")
+    assert issue.endswith("not checked: no call to shop_sell has the arguments of the step")
 
 
 def test_a_judge_is_asked_about_the_output_of_a_live_step(
@@ -262,11 +265,14 @@ SIMILAR = "{type: similar, value: apple, model: strict}"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (steps(JUDGED), r"\.yaml:3: llm knows no judge model 'strict', which judges\."),
-        (f"setup:\n{APPLE % JUDGED}{steps(HOLDS)}", r"\.yaml:3: llm knows no judge model"),
-        (f"teardown:\n{APPLE % JUDGED}{steps(HOLDS)}", r"\.yaml:3: llm knows no judge model"),
-        (steps(HOLDS, SIMILAR), r"\.yaml:3: llm knows no embedding model 'strict'"),
-        (steps(UNNAMED), r"\.yaml:3: No model judges: name one in the assertion"),
+        (steps(JUDGED), r"\.yaml:3: llm does not know the judge model 'strict'\."),
+        (f"setup:\n{APPLE % JUDGED}{steps(HOLDS)}", r"\.yaml:3: llm does not know the judge model"),
+        (
+            f"teardown:\n{APPLE % JUDGED}{steps(HOLDS)}",
+            r"\.yaml:3: llm does not know the judge model",
+        ),
+        (steps(HOLDS, SIMILAR), r"\.yaml:3: llm does not know the embedding model 'strict'"),
+        (steps(UNNAMED), r"\.yaml:3: No judge model: set model: … in the assertion"),
     ],
 )
 def test_a_model_of_a_check_that_there_is_not_ends_a_live_test_before_a_step_is_run(

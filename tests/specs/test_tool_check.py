@@ -74,8 +74,8 @@ def test_a_problem_has_the_place_of_its_step_in_each_part(project: Project) -> N
         ("nothing", ". The tools are http_get, shop_sell."),
         (
             "shop_cleanup",
-            ": cleanup() of a plugin is not a tool. It runs by itself when the test ends: leave "
-            "this step out.",
+            ": cleanup() of a plugin is not a tool. It runs automatically when the test ends: "
+            "remove this step.",
         ),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_pass_without_all_calls_is_unclear(tools: str, problem: str, project: 
         assert verdict == PASS
         return
     assert (verdict.verdict, verdict.issues) == ("UNCLEAR", [])
-    expected = f"The model said PASS without doing every step: {problem}. Its reason: fine"
+    expected = f"The model said PASS, but did not run every step: {problem}. Its reason: fine"
     assert verdict.reason == expected
 
 

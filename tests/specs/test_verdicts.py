@@ -70,16 +70,16 @@ def test_the_steps_of_a_verdict_are_read_with_care() -> None:
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("I could not do it.", "The model gave no verdict. It said: I could not do it."),
-        ("", "The model gave no verdict. It said: (nothing)"),
-        ("\x1b[2J" + "x" * 1000, "The model gave no verdict. It said: \\x1b[2Jxxx"),
-        ('{"verdict": "PASS", "reason"', "The model gave no verdict"),
+        ("I could not do it.", "The model returned no verdict. It said: I could not do it."),
+        ("", "The model returned no verdict. It said: (nothing)"),
+        ("\x1b[2J" + "x" * 1000, "The model returned no verdict. It said: \\x1b[2Jxxx"),
+        ('{"verdict": "PASS", "reason"', "The model returned no verdict"),
         (
             '{"verdict": "MAYBE", "reason": "x"}',
-            "The verdict 'MAYBE' is none of PASS, FAIL and UNCLEAR.",
+            "The verdict is 'MAYBE'; it must be PASS, FAIL or UNCLEAR.",
         ),
-        (f'{PASS} {{"verdict": 1}}', "The verdict 1 is none of PASS, FAIL and UNCLEAR."),
-        ('{"verdict": true, "reason": "x"}', "The verdict true is none of"),
+        (f'{PASS} {{"verdict": 1}}', "The verdict is 1; it must be PASS, FAIL or UNCLEAR."),
+        ('{"verdict": true, "reason": "x"}', "The verdict is true; it must be"),
         (
             f'{PASS} No: {{"verdict": "FAIL", "reason": "it',
             "The model said PASS, and also another verdict: ",
@@ -96,7 +96,7 @@ def test_the_steps_of_a_verdict_are_read_with_care() -> None:
             f'{PASS} or {{"verdict": "unclear"}}? {PASS}',
             "The model said PASS, and also another verdict: ",
         ),
-        ('{"a":' * 2000, "The model gave no verdict"),
+        ('{"a":' * 2000, "The model returned no verdict"),
     ],
 )
 def test_what_is_no_verdict_is_unclear_and_never_a_pass(said: str, reason: str) -> None:
