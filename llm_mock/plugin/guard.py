@@ -139,7 +139,7 @@ def _throw(
     except _ENDS_THE_RUN:
         raise
     except BaseException as fault:
-        # The wrapper may raise the same error again. Any other error is a fault of the wrapper.
+        # The wrapper may raise the same error again. All others are faults of the wrapper.
         if fault is not error:
             report_fault(function, fault)
     raise error

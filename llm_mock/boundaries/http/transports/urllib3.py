@@ -238,7 +238,7 @@ def _urlopen(
 
     content = _read_body(call.body)
     sent = call.wire_request(content)
-    # Any host may use the path of a model API; only the body decides.
+    # Every host may use the path of a model API; only the body decides.
     if provider == UNDECIDED:
         provider = identify_provider(sent)
         if provider is None:
