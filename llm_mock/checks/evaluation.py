@@ -203,16 +203,21 @@ def evaluate_assertion(
         outcome = assertion.check(text, context)
     except TransformFailed as error:
         return AssertionResult(assertion, False, str(error))
-    except ModelRefused:
+    except ModelRefused as error:
         # A function that calls a model is skipped like any other judge.
-        when = " in a dry run" if context.dry_run else ""
-        reason = f"Skipped{when}: {assertion.type}, its function asks a model"
+        reason = format_refusal(assertion.type, error, context.dry_run)
         return AssertionResult(assertion, None, reason)
     except CaseTimedOut as error:
         # A Python function may have set its own name already, which says more.
         error.during = error.during or f"the assertion {assertion.type}"
         raise
     return _make_result(assertion, outcome, context)
+
+
+def format_refusal(name: str, error: ModelRefused, dry_run: bool) -> str:
+    """Return the reason to skip what needs a model or a connection that is not allowed."""
+    when = " in a dry run" if dry_run else ""
+    return f"Skipped{when}: {name}, {error}"
 
 
 def _get_skip_reason(assertion: BaseAssertion, context: RunContext) -> str | None:

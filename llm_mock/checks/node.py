@@ -86,7 +86,7 @@ def _read_answer(completed: subprocess.CompletedProcess[bytes], mark: str) -> JS
         raise LLMMockError(f" gave no result: node ended {status}: {said or '(nothing)'}")
     answer: JSONObject = json.loads(line)
     if answer["refused"]:
-        raise ModelRefused(": the code opened a connection")
+        raise ModelRefused("its code opens a connection")
     if "error" in answer:
         raise LLMMockError(f" threw {format_external_text(answer['error'])}")
     return answer

@@ -29,7 +29,10 @@ _load_lock = threading.RLock()
 
 
 class ModelRefused(LLMMockError):
-    """A function of the project called a model, or another machine, in a dry run."""
+    """Code of the project called a model, or another machine, in a dry run.
+
+    The message says what it did, as the reason why a check is skipped.
+    """
 
 
 def validate_reference(reference: str) -> str:
@@ -140,7 +143,7 @@ def call_safely(
 
 def _raise_refusal(refusals: Sequence[str]) -> None:
     if refusals:
-        raise ModelRefused(f": {refusals[0]}") from None
+        raise ModelRefused("its function asks a model or another machine") from None
 
 
 def _call_safely(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from llm_mock.checks.evaluation import BaseAssertion
+from llm_mock.checks.skipped import SkippedAssertion
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.results import AssertionResult, TurnResult, total_cost
 from llm_mock.suites.schema import CaseTurn, TestCase
@@ -117,7 +119,7 @@ def end_turn(turn: CaseTurn, result: TurnResult) -> tuple[CaseTurn, TurnResult]:
     return turn.model_copy(update={"assertions": turn.each_turn}), result
 
 
-def skip_all(case: TestCase, reason: str) -> list[AssertionResult]:
-    """Return all assertions of a case that cannot run, as skipped."""
-    assertions = (*case.each_turn, *case.assertions)
-    return [AssertionResult(assertion, None, reason) for assertion in assertions]
+def skip_all(assertions: Sequence[BaseAssertion], reason: str) -> list[AssertionResult]:
+    """Return skipped results of assertions; at least one, as without any a case passes."""
+    skipped = assertions or [SkippedAssertion(reason=reason)]
+    return [AssertionResult(assertion, None, reason) for assertion in skipped]

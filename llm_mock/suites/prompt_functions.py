@@ -10,7 +10,12 @@ import pydantic
 
 from llm_mock.checks.base import RunContext
 from llm_mock.checks.node import SUFFIXES, find_reference_problem, is_installed, run_javascript
-from llm_mock.checks.python_functions import call_safely, load_function, validate_reference
+from llm_mock.checks.python_functions import (
+    ModelRefused,
+    call_safely,
+    load_function,
+    validate_reference,
+)
 from llm_mock.checks.transforms import to_text
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.chats import CHAT_FORM, Chat, parse_chat
@@ -62,6 +67,7 @@ def write_chat(
 
     Raises:
         LLMMockError: the function failed, or returned no messages.
+        ModelRefused: the function asked a model where it may not.
     """
     name = f"The prompt function {shorten_name(reference)}"
     argument: JSONObject = {
@@ -83,6 +89,8 @@ def write_chat(
         if sends_chats:
             return _read_chat(returned)
         return Chat(to_text(returned))
+    except ModelRefused:
+        raise
     except LLMMockError as error:
         raise LLMMockError(f"{name}{error}") from None
 

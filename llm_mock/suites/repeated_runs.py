@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from llm_mock.checks.base import CassetteState
+from llm_mock.checks.evaluation import format_refusal
 from llm_mock.checks.python_functions import ModelRefused
-from llm_mock.checks.transforms import TransformFailed, apply_transform
+from llm_mock.checks.transforms import apply_transform
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.conversations import NEEDS_MODEL, end_turn, skip_all
@@ -134,15 +135,19 @@ class RepeatingRunner(ABC):
         if turn.user_session is not None:
             turn, result = end_turn(turn, result)
         text = result.output
+        refusal = None
         if turn.transform is not None:
             # The output itself is kept, as reports show both.
             try:
                 text = apply_transform(turn.transform, text, context)
+                result = replace(result, transformed=text)
             except ModelRefused as error:
-                name = shorten_name(turn.transform)
-                raise TransformFailed(f"The transform {name}{error}") from None
-            result = replace(result, transformed=text)
-        results = evaluate_assertions(turn.assertions, text, context)
+                name = f"the transform {shorten_name(turn.transform)}"
+                refusal = format_refusal(name, error, self.dry_run)
+        if refusal is None:
+            results = evaluate_assertions(turn.assertions, text, context)
+        else:
+            results = skip_all(turn.assertions, refusal)
         if number:
             results = [replace(each, turn=number) for each in results]
         return result, results
@@ -160,6 +165,7 @@ class RepeatingRunner(ABC):
 
         Raises:
             LLMMockError: the function failed, or returned no messages.
+            ModelRefused: the function asked a model where it may not.
         """
         context = RunContext(
             dry_run=self.dry_run,
@@ -178,12 +184,15 @@ class RepeatingRunner(ABC):
     def _run_once(self, case: TestCase) -> Attempt:
         reason = self._find_skip(case)
         if reason is not None:
-            skipped = skip_all(case, reason)
-            return Attempt((), tuple(skipped), None if skipped else reason)
+            return _skip_case(case, reason)
         start = time.perf_counter()
-        if case.prompt_function is not None:
+        function = case.prompt_function
+        if function is not None:
             try:
-                case = self._write_messages(case, case.prompt_function)
+                case = self._write_messages(case, function)
+            except ModelRefused as refused:
+                name = f"the prompt function {shorten_name(function)}"
+                return _skip_case(case, format_refusal(name, refused, self.dry_run))
             except LLMMockError as problem:
                 return Attempt((), (), str(problem), duration=time.perf_counter() - start)
         turns, assertions, error, agent_fails, transcript, step_checks = self._run_turns(case)
@@ -286,3 +295,9 @@ class RepeatingRunner(ABC):
         if self.timeout is not None:
             return self.timeout
         return case.timeout
+
+
+def _skip_case(case: TestCase, reason: str) -> Attempt:
+    """Return the attempt of a case that cannot be run, with all its assertions skipped."""
+    skipped = skip_all((*case.each_turn, *case.assertions), reason)
+    return Attempt((), tuple(skipped))

@@ -262,7 +262,7 @@ def test_only_a_live_run_opens_connections(
     assert result.passed is passed
     if passed is None:
         when = " in a dry run" if context.dry_run else ""
-        assert result.message == f"Skipped{when}: javascript, its function asks a model"
+        assert result.message == f"Skipped{when}: javascript, its code opens a connection"
 
 
 @needs_node

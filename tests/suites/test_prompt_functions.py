@@ -69,6 +69,10 @@ def unsupported(context):
 def ask(context):
     import llm
     return llm.get_model("gpt-4o-mini").prompt("Hi").text()
+
+def visit(output):
+    import socket
+    socket.create_connection(("192.0.2.1", 80))
 """
 JAVASCRIPT = """
 const text = ({ vars }) => `Greet ${vars.who}`;
@@ -161,10 +165,8 @@ def test_a_function_writes_the_messages(
         ("p.py:broken", " raised KeyError: nobody ("),
         ("p.py:unsupported", f" returned an unsupported chat: {FORM}"),
         ("p.py:missing", ": p.py has no function 'missing'"),
-        ("p.py:ask", ": "),
         pytest.param("p.js:nothing", " returned None. Is a return", marks=needs_node),
         pytest.param("p.js:broken", " threw ReferenceError: nobody is not", marks=needs_node),
-        pytest.param("p.js:ask", ": the code opened a connection", marks=needs_node),
         pytest.param("none.js", ": there is no file none.js beside the suite", marks=needs_node),
     ],
 )
@@ -183,6 +185,39 @@ def test_a_function_is_in_a_file_beside_the_suite(prompts: Project) -> None:
     assert says(result) == "[1, 2]"
 
 
+NO_MODEL = "its function asks a model or another machine"
+NO_CONNECTION = "its code opens a connection"
+
+
+@pytest.mark.parametrize("checks", ["", ", assertions: [{type: contains, value: dry}]"])
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ("prompt_function: p.py:ask", f"the prompt function p.py:ask, {NO_MODEL}"),
+        ("prompt: Hi, transform: p.py:ask", f"the transform p.py:ask, {NO_MODEL}"),
+        ("prompt: Hi, transform: p.py:visit", f"the transform p.py:visit, {NO_MODEL}"),
+        pytest.param(
+            "prompt_function: p.js:ask",
+            f"the prompt function p.js:ask, {NO_CONNECTION}",
+            marks=needs_node,
+        ),
+        pytest.param(
+            "prompt: Hi, transform: p.js:ask",
+            f"the transform p.js:ask, {NO_CONNECTION}",
+            marks=needs_node,
+        ),
+    ],
+)
+def test_code_that_asks_in_a_dry_run_leaves_its_case_not_checked(
+    prompts: Project, fields: str, reason: str, checks: str
+) -> None:
+    prompts.write("f.yaml", f"{HEAD}  - {{name: c, {fields}{checks}}}\n")
+    (result,) = run_suite(AGENT, load_suite("f.yaml"), dry_run=True).case_results
+    assert (result.status, result.score) == ("not checked", None)
+    messages = [each.message for each in result.assertion_results]
+    assert messages == [f"Skipped in a dry run: {reason}"]
+
+
 @needs_node
 def test_a_function_opens_no_connection_where_answers_are_replayed(
     prompts: Project, monkeypatch: pytest.MonkeyPatch
@@ -190,7 +225,9 @@ def test_a_function_opens_no_connection_where_answers_are_replayed(
     monkeypatch.setattr(CaseRunner, "cassette_state", "replayed")
     prompts.write("f.yaml", f"{HEAD}  - {{name: c, prompt_function: p.js:ask}}\n")
     (result,) = run_suite(AGENT, load_suite("f.yaml")).case_results
-    assert result.error == "The prompt function p.js:ask: the code opened a connection"
+    assert result.status == "not checked"
+    reason = "Skipped: the prompt function p.js:ask, its code opens a connection"
+    assert [each.message for each in result.assertion_results] == [reason]
 
 
 def test_a_target_is_sent_messages_as_json(prompts: Project) -> None:
@@ -207,10 +244,10 @@ def test_without_node_a_case_is_not_checked(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     reason = "The prompt function needs node, which is not installed: install Node.js"
-    result = run("p.js", assertions="[{type: contains, value: x}]", each_turn="[]")
-    assert result.status == "not checked"
-    assert [each.message for each in result.assertion_results] == [reason]
-    assert run("p.js").error == reason
+    for fields in ({"assertions": "[{type: contains, value: x}]", "each_turn": "[]"}, {}):
+        result = run("p.js", **fields)
+        assert result.status == "not checked"
+        assert [each.message for each in result.assertion_results] == [reason]
     assert run("p.py:text").status == "passed"
 
 

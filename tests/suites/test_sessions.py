@@ -235,9 +235,9 @@ def test_a_user_who_ends_the_conversation_before_it_begins_is_an_error() -> None
 def test_a_dry_run_does_not_ask_the_model_that_plays_the_user(assertions: list[Any]) -> None:
     user = {"instructions": "Be Ada.", "model": "gpt-5"}
     result = talk(user, assertions=assertions)
-    assert result.status == ("not checked" if assertions else "failed")
+    assert (result.status, result.score) == ("not checked", None)
     assert result.attempts[0].turns == ()
-    message = result.error or result.assertion_results[0].message
+    message = result.assertion_results[0].message
     assert message == "Skipped in a dry run: a model plays the user; add a 'script' to the user"
 
 
