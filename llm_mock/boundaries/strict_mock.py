@@ -41,6 +41,7 @@ def create_strict_mock(
     settings = settings._replace(
         strict="error",
         missing_reply_advice=missing_reply_advice,
+        method_place=" in a test of pytest, as a suite has no such replies",
         unused_reply_advice=unused_reply_advice,
     )
     return LLMMock(parent=parent, at_boundary=at_boundary, settings=settings)

@@ -33,6 +33,7 @@ UPSTREAM_NAME = re.compile(r"(?!(?:t|_llm_mock)$)[A-Za-z0-9._-]+")
 MISSING_REPLY_ADVICE = (
     "Add one to the script, set one with POST /_llm_mock/replies, or remove --strict error."
 )
+METHOD_PLACE = " in a script that is a Python function: llm-mock serve package.module:function"
 UNUSED_REPLY_ADVICE = (
     "Remove the reply, correct its conditions, or remove its times so that it may stay unused."
 )
@@ -76,6 +77,7 @@ def serve(
         autospec=True,
         disabled_rules=check_rule_names(disabled_rules),
         missing_reply_advice=MISSING_REPLY_ADVICE,
+        method_place=METHOD_PLACE,
         unused_reply_advice=UNUSED_REPLY_ADVICE,
     )
     cassette = None

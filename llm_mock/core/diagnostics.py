@@ -353,10 +353,13 @@ def _format_places(replies: Sequence[StandingReply]) -> str:
     return format_notes(*list(places)[:SHOWN_REPLIES])
 
 
-def explain_unexpected_embedding(model_id: str, item: str | bytes, texts: str) -> str:
+def explain_unexpected_embedding(
+    settings: Settings, model_id: str, item: str | bytes, texts: str
+) -> str:
     """Return a message about an item for which an embedding model has no vector.
 
     Args:
+        settings: the settings of the mock.
         model_id: the model.
         item: the text or the bytes.
         texts: the end of the sentence, about texts that have a vector; empty without any.
@@ -368,24 +371,31 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes, texts: str) -
             " If these numbers are tokens of a text, let the application send the text. In "
             "LangChain, use OpenAIEmbeddings(check_embedding_ctx_length=False)."
         )
+    advice = f"Set one with set_embedding({model_id!r}, …, [0.1, …]){settings.method_place}"
+    # Only a test has the models themselves.
+    if not settings.method_place:
+        advice += (
+            f", or assign to get_embedding_model({model_id!r}).dimensions to compute vectors from "
+            "the input"
+        )
     return (
         f"No vector was configured for this input of the embedding model {model_id!r}: "
-        f"{shown_item}{texts or '.'}{hint} Set one with set_embedding({model_id!r}, …, "
-        f"[0.1, …]), or assign to get_embedding_model({model_id!r}).dimensions to compute vectors "
-        "from the input."
+        f"{shown_item}{texts or '.'}{hint} {advice}."
     )
 
 
-def explain_reply_to_embedding(model_id: str, reply: str) -> str:
+def explain_reply_to_embedding(settings: Settings, model_id: str, reply: str) -> str:
     """Return a message about an embedding model for which a reply is configured.
 
     Args:
+        settings: the settings of the mock.
         model_id: the model.
         reply: the reply with its line.
     """
     return (
         f"{model_id!r} is an embedding model, so this reply is not used: {reply}. Write "
-        f"set_embedding({model_id!r}, text, [0.1, …]), or set_error({model_id!r}, …) for an error."
+        f"set_embedding({model_id!r}, text, [0.1, …]), or set_error({model_id!r}, …) for an error"
+        f"{settings.method_place}."
     )
 
 

@@ -474,10 +474,10 @@ class Mock:
         __tracebackhide__ = True
         reply = self._find_reply(model_id)
         if reply:
-            message = explain_reply_to_embedding(model_id, reply)
+            message = explain_reply_to_embedding(self.settings, model_id, reply)
         else:
             texts = self._suggest_text(item) or self._list_texts()
-            message = explain_unexpected_embedding(model_id, item, texts)
+            message = explain_unexpected_embedding(self.settings, model_id, item, texts)
         self.note_problem(message)
         raise UnexpectedCall(message)
 
@@ -492,7 +492,9 @@ class Mock:
         """Let a failing test say that the replies to an embedding model are never used."""
         reply = self._find_reply(model_id)
         if reply:
-            self.configurator.replies.add_hint(explain_reply_to_embedding(model_id, reply))
+            self.configurator.replies.add_hint(
+                explain_reply_to_embedding(self.settings, model_id, reply)
+            )
 
     def _hint_at_vectors(self, model_id: str, item: str | bytes) -> None:
         """Let a failing test say that a text without a vector is near to one that has one."""

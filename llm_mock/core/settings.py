@@ -39,6 +39,8 @@ class Settings(NamedTuple):
     """The prices of models that the project sets; see `llm_mock.cost`."""
     missing_reply_advice: str | None = None
     """The fix at the end of the message about a call without a reply; None is that for a test."""
+    method_place: str = ""
+    """Where a method of the mock that a message names is called; empty for a test."""
     unused_reply_advice: str = (
         "Remove the reply, correct its conditions, or pass optional=True if the reply may stay "
         "unused."

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
+import httpx
 import openai
 import pytest
 from click.testing import CliRunner
@@ -231,6 +232,43 @@ def test_strictness_refuses_and_says_why(serve: Serve) -> None:
     lines = served.ended()
     assert any(line.startswith("Problem: No reply was configured for this call:") for line in lines)
     assert lines[-1] == "Ended after 1 call."
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "advice"),
+    [
+        ("embeddings", {"input": "Hi"}, "Set one with set_embedding('m', …, [0.1, …])"),
+        (
+            "images/generations",
+            {"prompt": "Hi"},
+            "Configure it with mock.on('POST', '/v1/images/generations', …)",
+        ),
+        ("batches/x", {}, "configure an answer: mock.on('POST', '/v1/batches/x', …)"),
+    ],
+)
+def test_advice_says_where_the_methods_of_the_mock_are_called(
+    serve: Serve, path: str, body: dict[str, str], advice: str
+) -> None:
+    served = serve("script.yaml", "--strict", "error")
+    answer = httpx.post(f"{served.url}/openai/v1/{path}", json={"model": "m", **body})
+    message = answer.json()["error"]["message"]
+    place = "in a script that is a Python function: llm-mock serve package.module:function."
+    assert message.endswith(f"{advice} {place}")
+
+
+def test_a_script_of_python_answers_further_paths_and_embeddings(
+    serve: Serve, tmp_path: Path
+) -> None:
+    (tmp_path / "answers.py").write_text(
+        "def configure(mock):\n"
+        "    mock.on('POST', '/v1/batches/x', {'id': 'x'})\n"
+        "    mock.set_embedding('m', 'Hi', [1, 0])\n"
+    )
+    served = serve("answers:configure", "--strict", "error")
+    url = f"{served.url}/openai/v1"
+    assert httpx.post(f"{url}/batches/x", json={}).json() == {"id": "x"}
+    answer = httpx.post(f"{url}/embeddings", json={"model": "m", "input": "Hi"})
+    assert answer.json()["data"][0]["embedding"] == [1, 0]
 
 
 def test_strictness_refuses_a_reply_that_violates_the_schema(serve: Serve) -> None:

@@ -583,3 +583,16 @@ def test_a_target_that_no_case_can_reach_ends_the_run(
     assert [found.status for found in result.case_results][:1] == ["failed"]
     assert [each.name for each in result.not_run] == (["b"] if is_over else [])
     assert result.agent_fails is is_over
+
+
+def test_a_vector_that_no_suite_can_configure_is_for_a_test(application: Project) -> None:
+    application.write(
+        "vectors.py",
+        "import llm\n\ndef answer(prompt):\n"
+        "    return str(llm.get_embedding_model('ada').embed(prompt))\n",
+    )
+    target = "target: {function: 'vectors.py:answer'}\n"
+    application.write("v.yaml", f"{HEAD}{target}cases: [{{name: c, prompt: Hi}}]\n")
+    ended = application.command("test", "-s", "v.yaml", "--dry-run")
+    place = "[0.1, …]) in a test of pytest, as a suite has no such replies."
+    assert place in " ".join(ended.output.split())

@@ -387,7 +387,8 @@ class EndpointCall:
             message = (
                 f"No response was configured for {sent.method} {sent.path} of {sent.host}, model "
                 f"{request.model_id!r}. Configure it with mock.on({sent.method!r}, "
-                f"{sent.path!r}, …).{mock.configurator.replies.list_endpoints()}"
+                f"{sent.path!r}, …){mock.settings.method_place}."
+                f"{mock.configurator.replies.list_endpoints()}"
             )
             mock.note_problem(message)
             self._fail(UnexpectedCall(message))
@@ -405,7 +406,8 @@ class EndpointCall:
             path = "" if sent is None else sent.path
             message = (
                 f"llm_mock has no sample file for {name}={chosen!r}, only for {', '.join(known)}. "
-                f"Use one of these, or configure the bytes with mock.on('POST', {path!r}, …)."
+                f"Use one of these, or configure the bytes with mock.on('POST', {path!r}, …)"
+                f"{self._mock.settings.method_place}."
             )
             self._mock.note_problem(message)
             self._fail(LLMMockError(message))

@@ -155,7 +155,7 @@ def refuse_unknown_path(
             f"{problem}. The server supports chat/completions, responses, messages, "
             "generateContent, interactions, converse, embeddings, models, token counts, "
             "moderations, images and audio. Check the program's base URL, or configure a response "
-            f"with mock.on({sent.method!r}, {sent.path!r}, …)."
+            f"with mock.on({sent.method!r}, {sent.path!r}, …){mock.settings.method_place}."
         )
     else:
         configured = mock.configurator.replies.list_endpoints()

@@ -252,7 +252,8 @@ class BedrockInvoke:
             message = (
                 f"InvokeModel is not supported by llm_mock for the model {operation.model!r}, only "
                 "for models of Anthropic, Amazon Nova, Meta and Mistral. Use Converse, or "
-                f"configure a response with mock.on('POST', {sent.path!r}, …)."
+                f"configure a response with mock.on('POST', {sent.path!r}, …)"
+                f"{mock.settings.method_place}."
             )
             raise WireError(400, message)
         return body_format.parse_body(body, operation, sent)
