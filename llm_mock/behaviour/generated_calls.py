@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.behaviour.generate import generate_instance, generate_reply
 from llm_mock.core.reply import UNSET, Reply, to_reply
 from llm_mock.core.tool_calls import ToolCall
-from llm_mock.errors import LLMMockError
+from llm_mock.errors import InvalidToolCall, LLMMockError
 from llm_mock.support.text import suggest_nearest
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class CallEveryTool:
 
     def _answer(self, prompt: Any) -> Any:
         if self._then is UNSET:
+            _check_may_answer(prompt)
             return generate_reply(prompt.schema) if prompt.schema else DEFAULT_ANSWER
         answer = to_reply(self._then)
         return answer if isinstance(answer, Reply) else answer(prompt)
@@ -83,6 +84,24 @@ class CallEveryTool:
             raise LLMMockError(
                 f"call_every_tool: {names} was not offered{nearest} Offered were: {shown}."
             )
+
+
+def _check_may_answer(prompt: Any) -> None:
+    """Raise an error if a request requires one more tool call, so that no answer is allowed."""
+    read_demand = getattr(prompt, "read_tool_demand", None)
+    # Data answer a request that forces one tool: they are its arguments.
+    if read_demand is None or prompt.schema_is_a_tool:
+        return
+    demand: ToolDemand = read_demand()
+    if not demand.is_required:
+        return
+    last_tool = demand.callable_tools[-1]
+    raise InvalidToolCall(
+        "call_every_tool: no tool is left to call, but the request still has "
+        f"{demand.wording}, so that a model would call tools without an end. After the first "
+        "results, let the application leave the choice to the model, or set the call that ends "
+        f"the conversation: then=ToolCall({last_tool!r}, {{…}})."
+    )
 
 
 def _find_called_tools(conversation: list[Any]) -> set[str]:

@@ -91,6 +91,28 @@ def test_a_named_tool_is_the_only_one(mock_llm_responses: LLMMock) -> None:
     assert [block.name for block in message.content if block.type == "tool_use"] == ["time"]
 
 
+def test_a_tool_that_is_required_without_an_end_is_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from tests.behaviour.test_generated_calls import run_chat
+
+        def test_agent(mock_llm_responses):
+            mock_llm_responses.call_every_tool("*")
+            run_chat(tool_choice="required")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "call_every_tool: no tool is left to call, but the request still has "
+            'tool_choice="required", so that a model would call tools without an end. After the '
+            "first results, let the application leave the choice to the model, or set the call that "
+            "ends the conversation: then=ToolCall('time', {*})."
+        ]
+    )
+
+
 def test_a_new_question_is_a_new_run(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.call_every_tool("*")
     first, second = run_chat(), run_chat()
