@@ -6,7 +6,7 @@ Imported only when the first control request comes; `serve_router.py` finds its 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -300,7 +300,8 @@ def _judge(mock: ReportingMock) -> JSONObject:
     """Check the calls of a test as the plugin does at the end of a test in Python."""
     number = mock.history.number_of_calls
     unused = _find_unused(mock)
-    reasons = list(mock.problems)
+    problems = _list_notes(mock.problems, mock.dropped_notes["problem"])
+    reasons = [*problems]
     misbehaviour = mock.misbehaviour
     if misbehaviour is not None:
         # An application that meets a misbehaving model may rightly stop early.
@@ -316,10 +317,17 @@ def _judge(mock: ReportingMock) -> JSONObject:
         "message": "\n".join(reasons) or None,
         "calls": number,
         "answered_by_default": sum(not call["configured"] for call in mock.calls),
-        "problems": mock.problems,
+        "problems": problems,
         "unused": [reply.text() for reply in unused],
-        "refusals": mock.refusals,
+        "refusals": _list_notes(mock.refusals, mock.dropped_notes["refusal"]),
     }
+
+
+def _list_notes(notes: Sequence[str], dropped: int) -> list[str]:
+    """Return the notes of a test, the last of which tells of those that were not kept."""
+    if not dropped:
+        return [*notes]
+    return [*notes, f"… and {dropped:,} more, which are in the output of the server."]
 
 
 def _judge_missing(test: str | None, tests: ServedTests) -> JSONObject:

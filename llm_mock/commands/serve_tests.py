@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -50,6 +51,8 @@ class ReportingMock(Mock):
         self.history.limit = keep
         self.history.test = test
         self.cassette = cassette
+        self.dropped_notes: Counter[str] = Counter()
+        """How many notes of each kind, `problem` and `refusal`, were not kept."""
         self._prefix = "" if test is None else f"{test}: "
 
     def move_script_below(self) -> None:
@@ -62,6 +65,11 @@ class ReportingMock(Mock):
         self.configurator.replies = Script(after=below.configurator.replies)
         self.parent = below
 
+    def reset(self) -> None:
+        """Remove all calls and the whole configuration."""
+        super().reset()
+        self.dropped_notes.clear()
+
     def _find(self, record: Call, with_parents: bool = True) -> Reply | ReplyFunction | None:
         # The script below goes before the cassette, too.
         return super()._find(record)
@@ -70,6 +78,8 @@ class ReportingMock(Mock):
         notes = self._problems if kind == "problem" else self._refusals
         if len(notes) < MAX_NOTES:
             notes.append(message)
+        else:
+            self.dropped_notes[kind] += 1
         print_message("Problem", f"{self._prefix}{message}")
 
     def _report(self, record: Call) -> None:

@@ -481,12 +481,23 @@ def test_calls_that_were_answered_by_default_are_counted(client: Client) -> None
     assert client.get("verdict")["answered_by_default"] == 2
 
 
-def test_the_first_problems_are_kept(client: Client) -> None:
-    for number in range(MAX_NOTES + 1):
+@pytest.mark.parametrize(("strict", "key"), [("off", "refusals"), ("error", "problems")])
+def test_the_first_problems_are_kept_and_the_others_counted(
+    serve: Serve, strict: str, key: str
+) -> None:
+    client = serve(strict=strict)
+    for number in range(MAX_NOTES + 2):
         client.send("GET", f"/v1/unheard-of/{number}")
-    refusals = client.get("verdict")["refusals"]
-    assert len(refusals) == MAX_NOTES
-    assert "/v1/unheard-of/0 " in refusals[0]
+    verdict = client.get("verdict")
+    *notes, rest = verdict[key]
+    assert len(notes) == MAX_NOTES
+    assert "/v1/unheard-of/0 " in notes[0]
+    assert rest == "… and 2 more, which are in the output of the server."
+    if key == "problems":
+        assert rest in verdict["message"]
+    client.post("reset")
+    client.send("GET", "/v1/unheard-of/0")
+    assert client.get("verdict")[key] == notes[:1]
 
 
 def test_reset_leaves_the_script_alone(serve: Serve) -> None:
