@@ -13,7 +13,7 @@ from llm_mock.errors import InvalidToolCall, LLMMockError
 from llm_mock.support.text import suggest_nearest
 
 if TYPE_CHECKING:
-    from llm_mock.core.request import ToolDemand
+    from llm_mock.core.request import Request, ToolDemand
     from llm_mock.core.value_types import ToolLike
 
 DEFAULT_ANSWER = "Done"
@@ -86,7 +86,7 @@ class CallEveryTool:
             )
 
 
-def _check_may_answer(prompt: Any) -> None:
+def _check_may_answer(prompt: Request) -> None:
     """Raise an error if a request requires one more tool call, so that no answer is allowed."""
     read_demand = getattr(prompt, "read_tool_demand", None)
     # Data answer a request that forces one tool: they are its arguments.

@@ -60,7 +60,8 @@ class Endpoint:
                 f"This is not an HTTP method: {described(method)}{nearest} Write "
                 'on(method, path, reply), such as on("POST", "/v1/moderations", {…}).'
             )
-        if not isinstance(path, str) or not re.match(r"^(https?://[^/?#]+)?/[^?#]*$", path):
+        host = _find_host(path)
+        if host is None:
             raise InvalidReply(
                 f"This is not the path of an endpoint: {described(path)}. Give a path without a "
                 "query such as '/v1/files/*', or a URL such as "
@@ -69,13 +70,12 @@ class Endpoint:
         self.name = f"{upper} {path}"
         """The name in messages."""
         self._method = upper
-        self._host = ""
+        self._host = host
         self._base = ""
-        if not path.startswith("/"):
+        if host:
             scheme, _, rest = path.partition("://")
-            host, _, path = rest.partition("/")
-            self._base = f"{scheme}://{host}"
-            self._host = host.partition(":")[0].lower()
+            server, _, path = rest.partition("/")
+            self._base = f"{scheme}://{server}"
             path = f"/{path}"
         self._path = path
         self._pattern = re.compile(_translate(path))
@@ -135,6 +135,21 @@ class Endpoint:
         # `/v1/files/{id}` is not `/v1/files`, but the path of a model says what is asked of it.
         is_beginning = calls_model and called.startswith(f"{given}/")
         return path if is_same or is_end or is_beginning else None
+
+
+def _find_host(path: object) -> str | None:
+    """Return the host of an endpoint, empty for a path without one; None if it is no endpoint."""
+    if not isinstance(path, str):
+        return None
+    if not re.match(r"^(https?://[^/?#]+)?/[^?#]*$", path):
+        return None
+    if path.startswith("/"):
+        return ""
+    try:
+        return urlsplit(path).hostname
+    except ValueError:
+        # An address of IPv6 without its closing bracket, for example.
+        return None
 
 
 def _translate(path: str) -> str:

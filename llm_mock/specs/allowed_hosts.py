@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llm_mock.errors import HostNotAllowed, InvalidHostPattern
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import bracket_host, shorten, shorten_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,7 +190,7 @@ def _is_this_machine(host: str) -> bool:
 
 def _describe_refusal(host: str, port: int, patterns: Sequence[str]) -> str:
     # An IPv6 address needs brackets before a port.
-    name = shorten_name(f"[{host}]" if ":" in host else host)
+    name = shorten_name(bracket_host(host))
     allowed = ", ".join(patterns) or "none"
     return (
         f"No request was sent to the host {name!r} (port {port}), because it is not allowed. "

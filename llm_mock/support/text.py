@@ -223,6 +223,13 @@ def indent_text(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
     return f"\n{indent}".join(printed)
 
 
+def bracket_host(host: str) -> str:
+    """Return a host as a URL has it: with brackets around an address of IPv6."""
+    if ":" in host and not host.startswith("["):
+        return f"[{host}]"
+    return host
+
+
 def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as `1 case` and `2,000 cases`."""
     plural = "" if number == 1 else "s"

@@ -107,8 +107,8 @@ def test_a_tool_that_is_required_without_an_end_is_an_error(pytester: pytest.Pyt
         [
             "call_every_tool: no tool is left to call, but the request still has "
             'tool_choice="required", so that a model would call tools without an end. After the '
-            "first results, let the application leave the choice to the model, or set the call that "
-            "ends the conversation: then=ToolCall('time', {*})."
+            "first results, let the application leave the choice to the model, or set the call "
+            "that ends the conversation: then=ToolCall('time', {*})."
         ]
     )
 

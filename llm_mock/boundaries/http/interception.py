@@ -36,6 +36,7 @@ from llm_mock.core.context import (
     is_mocked,
     is_passing_through,
 )
+from llm_mock.support.text import bracket_host
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.wire import WireRequest
@@ -181,7 +182,7 @@ class LeftAloneRequest(NamedTuple):
 
     def get_server(self) -> str:
         """Return the host and the port in the form of ini `llm_mock_hosts`."""
-        return f"{self.host}:{self.get_port()}"
+        return f"{bracket_host(self.host)}:{self.get_port()}"
 
     def describe(self) -> str:
         """Return the method and the URL without its query."""
@@ -295,7 +296,7 @@ def _note_taken_out(
     request = LeftAloneRequest(host, port, target.partition("?")[0], method_and_scheme)
     if read_client(headers).sdk is None and not is_unmistakable_path(request.path):
         return
-    entry = f"!{request.host}"
+    entry = f"!{bracket_host(request.host)}"
     if entry not in http_settings.hosts:
         entry = f"!{request.get_server()}"
     fix = f"Remove {entry} from ini llm_mock_hosts."

@@ -19,6 +19,7 @@ from llm_mock.boundaries.http.wire import WireRequest, WireResponse, error_respo
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.source_location import find_project_line
 from llm_mock.errors import RealModelCall
+from llm_mock.support.text import bracket_host
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
@@ -163,7 +164,7 @@ def refuse_unknown_path(
             f"{problem}; nothing was sent. {_describe_caller()}Configure a response with "
             f"mock.on({sent.method!r}, {sent.path!r}, …).{configured} To reach the provider, mark "
             f"the test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
-            f"!{sent.host} to ini llm_mock_hosts."
+            f"!{bracket_host(sent.host)} to ini llm_mock_hosts."
         )
     mock.note_refusal(message)
     wire_error = WireError(404, message, headers=refusal_headers(message))

@@ -38,7 +38,7 @@ from llm_mock.boundaries.http.wire import (
 )
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.redaction import hide_carried
-from llm_mock.support.text import shorten
+from llm_mock.support.text import bracket_host, shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -126,7 +126,7 @@ class MockServer:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # Bound here and not in the thread, so that the caller gets the error and the port.
         self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
-        url_host = f"[{host}]" if ":" in host else host
+        url_host = bracket_host(host)
         self._port = self._socket.getsockname()[1]
         served_ports.add(self._port)
         self.url = f"http://{url_host}:{self._port}"

@@ -22,6 +22,8 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import InvalidReply, LLMMock, QueuedReplyNotAllowed, Reply, templates
+from llm_mock.boundaries.http.providers.hosts import parse_hosts
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.core.records import format_call
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
@@ -260,6 +262,31 @@ def test_wildcards_stand_for_segments_of_a_path(
     mock_llm_responses.refusals.clear()
 
 
+@pytest.mark.parametrize(
+    ("listed", "path", "answers"),
+    [
+        ("[2001:db8::1]", "http://[2001:DB8::1]:4000/v1/files/a", True),
+        ("[2001:db8::1]:4000", "http://me:pw@[2001:db8::1]/v1/files/a", True),
+        ("[2001:db8::1]:4000", "http://[2001:db8::2]:4000/v1/files/a", False),
+    ],
+)
+def test_a_host_may_be_an_address_of_ipv6(
+    mock_llm_responses: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
+    listed: str,
+    path: str,
+    answers: bool,
+) -> None:
+    monkeypatch.setattr(http_settings, "hosts", parse_hosts([listed]))
+    mock_llm_responses.on("GET", path, {"found": True})
+    response = httpx.get("http://[2001:db8::1]:4000/v1/files/a")
+    assert (response.json() == {"found": True}) is answers
+    if not answers:
+        (refusal,) = mock_llm_responses.refusals
+        assert "add ![2001:db8::1] to ini llm_mock_hosts" in refusal
+    mock_llm_responses.refusals.clear()
+
+
 def test_an_exact_path_goes_before_a_wildcard_and_the_latest_before_earlier_ones(
     mock_llm_responses: LLMMock,
 ) -> None:
@@ -309,6 +336,8 @@ def test_async_clients_are_answered_too(mock_llm_responses: LLMMock) -> None:
         ((1, "/v1/files", {}), {}, "This is not an HTTP method"),
         (("GET", "v1/files", {}), {}, "This is not the path of an endpoint"),
         (("GET", "/v1/files?a=1", {}), {}, "without a query"),
+        (("GET", "http://[2001:db8::1/v1/files", {}), {}, "This is not the path of an endpoint"),
+        (("GET", "http://:80/v1/files", {}), {}, "This is not the path of an endpoint"),
         (("GET", "/v1/files", Reply("text")), {}, "An endpoint returns a body"),
         (("GET", "/v1/files", object()), {}, "JSON"),
         (("GET", "/v1/files", {}), {"status": 99}, "status=99"),

@@ -1124,6 +1124,11 @@ def test_usage_reports_are_accepted_and_fetched_lists_are_missing() -> None:
         ("!api.openai.com:8443", "api.openai.com", 8443, "/any", None),
         ("!openai.com", "api.openai.com", 443, "/any", "openai"),
         ("api.mistral.ai", "api.mistral.ai", 443, "/v1/messages", "mistral"),
+        ("[::1]:8000", "::1", 8000, "/any", "openai"),
+        ("[::1]:8000", "::1", 8001, "/any", None),
+        ("[2001:db8::1]", "2001:DB8::1", 8000, "/any", "openai"),
+        ("![2001:db8::1]", "2001:db8::1", 443, "/v1/messages", None),
+        ("![2001:db8::1]:8000", "[2001:db8::1]", 8000, "/v1/messages", None),
     ],
 )
 def test_hosts_are_listed_with_or_without_a_port(

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from llm_mock.boundaries.http.providers.registry import get_registry
 from llm_mock.errors import InvalidHostPattern
+from llm_mock.support.text import bracket_host
 
 _HOST = re.compile(r"!?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?")
 """A host as a project lists it."""
@@ -103,9 +104,10 @@ def is_listed(host: str, port: int | None, listed: tuple[str, ...], mark: str = 
     Args:
         host: the normalized host.
         port: its port.
-        listed: the entries of the list.
+        listed: the entries of the list, with IPv6 addresses in brackets.
         mark: the prefix of the entries to check.
     """
+    host = bracket_host(host)
     return mark + host in listed or f"{mark}{host}:{port}" in listed
 
 
