@@ -17,7 +17,7 @@ from llm_mock.boundaries.http.embeddings import (
     embed_texts,
     has_named_embedding_model,
 )
-from llm_mock.boundaries.http.model_formats import list_known_models
+from llm_mock.boundaries.http.model_formats import OPENAI_MODELS, list_known_models
 from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
 from llm_mock.boundaries.http.protocols.protocol import parse_json_body, read_model, validate_body
 from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
@@ -265,24 +265,39 @@ def acknowledge_request(sent: WireRequest, provider: str, mock: Mock) -> WireRes
 def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
     """Answer `GET …/models` and `GET …/models/MODEL`.
 
-    The list has the models with configured replies and the models that were called. A request for
-    a single model always finds it.
+    The list has the models with configured replies and the models that were called. A single model
+    exists unless the test made it unknown or the application deleted it.
+
+    Raises:
+        WireError: the single model does not exist.
     """
     models = get_descriptor(provider).models
     if models is None:
         return None
     match = MODEL_ID_OF_PATH.search(sent.path)
     if match:
-        return json_response(models.describe(unquote(match[1])))
+        model = unquote(match[1])
+        if mock.is_unknown(model):
+            raise models.build_unknown_error(model)
+        return json_response(models.describe(model))
     return json_response(models.build_list(list_known_models(mock)))
 
 
 def delete_model(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
-    """Answer `DELETE …/models/MODEL` of OpenAI and Mistral for a fine-tuned model."""
+    """Answer `DELETE …/models/MODEL` of OpenAI and Mistral for a fine-tuned model.
+
+    From then on the model is unknown.
+
+    Raises:
+        WireError: the model does not exist.
+    """
     match = MODEL_ID_OF_PATH.search(sent.path)
     model = unquote(match[1]) if match else ""
     if provider not in MODEL_OWNERS or not model.startswith(FINE_TUNED):
         return None
+    if mock.is_unknown(model):
+        raise OPENAI_MODELS.build_unknown_error(model)
+    mock.configurator.set_unknown(model)
     return json_response({"id": model, "object": "model", "deleted": True})
 
 

@@ -454,6 +454,41 @@ def test_a_fine_tuned_model_is_deleted(host: str, mock_llm_calls: LLMMock) -> No
     assert response.json() == {"id": name, "object": "model", "deleted": True}
 
 
+def test_a_deleted_model_does_not_exist(client: openai.OpenAI, mock_llm_responses: LLMMock) -> None:
+    name = "ft:gpt-4o-mini:acme:suffix:abc123"
+    mock_llm_responses.set("*", "Hello")
+    mock_llm_responses.set(name, "Hi")
+    assert [model.id for model in client.models.list()] == [name]
+    client.models.delete(name)
+    assert [model.id for model in client.models.list()] == []
+    requests: list[Callable[[], object]] = [
+        lambda: client.models.retrieve(name),
+        lambda: client.models.delete(name),
+        lambda: client.chat.completions.create(
+            model=name, messages=[{"role": "user", "content": "Hi"}]
+        ),
+    ]
+    for request in requests:
+        with pytest.raises(openai.NotFoundError) as caught:
+            request()
+        assert caught.value.code == "model_not_found"
+
+
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [("openai", "The model 'm' does not exist"), ("anthropic", "model: m")],
+)
+def test_an_unknown_model_is_neither_listed_nor_described(
+    provider: str, message: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("m", "Hello there.")
+    mock_llm_responses.set_unknown("m")
+    url, headers = f"https://api.{provider}.com/v1/models", {"anthropic-version": "1"}
+    assert httpx.get(url, headers=headers).json()["data"] == []
+    response = httpx.get(f"{url}/m", headers=headers)
+    assert (response.status_code, response.json()["error"]["message"]) == (404, message)
+
+
 @pytest.mark.parametrize(
     "url",
     ["https://api.openai.com/v1/models/gpt-4o", "https://api.anthropic.com/v1/models/ft:claude"],

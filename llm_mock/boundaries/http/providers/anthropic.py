@@ -104,6 +104,10 @@ class AnthropicModelFormat(ModelFormat):
             "last_id": models[-1] if models else None,
         }
 
+    def build_unknown_error(self, model: str) -> WireError:
+        """Return the error for the description of a model that does not exist."""
+        return WireError(404, f"model: {model}")
+
 
 ANTHROPIC = ProviderDescriptor(
     "anthropic",
