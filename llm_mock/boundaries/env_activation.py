@@ -8,8 +8,10 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries import (
@@ -25,10 +27,12 @@ from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.llm.attach import attach
+from llm_mock.boundaries.patching import attach_on_import, replace
 from llm_mock.core.context import LazyMock, activate
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
+    from llm_mock.support.json_types import JSONObject
 
 TEST_VARIABLE = "PYTEST_CURRENT_TEST"
 """The variable that pytest sets during a test, so that its processes inherit it."""
@@ -57,6 +61,25 @@ def start() -> None:
             activate(_prepare_test_mock(Path(folder)))
         else:
             activate(LazyMock(_create_variable_mock))
+        attach_on_import("multiprocessing.spawn", _attach_to_spawn)
+
+
+def _attach_to_spawn(spawn: ModuleType) -> None:
+    replace(spawn, "prepare", _prepare_process)
+
+
+def _prepare_process(original: Callable[..., None], data: JSONObject) -> None:
+    """Prepare a process of `multiprocessing`, with the mock of the test that started it.
+
+    A fork server has no mock of a test, and a process has the paths of its parent only now.
+    """
+    folder = data.get(FOLDER_VARIABLE)
+    if folder is not None:
+        os.environ[FOLDER_VARIABLE] = folder
+        # As `prepare` does, but before the functions of replies are imported.
+        sys.path = data["sys_path"]
+        activate(_prepare_test_mock(Path(folder)))
+    original(data)
 
 
 # Cached, as Python reads the .pth file twice if `lib64` is a link to `lib`.

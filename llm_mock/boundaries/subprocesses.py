@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries import (
     FOLDER_VARIABLE,
@@ -17,6 +17,9 @@ from llm_mock.boundaries import (
 )
 from llm_mock.boundaries.patching import attach_on_import, replace
 from llm_mock.core.context import current_mock, current_mock_if_created, is_live, is_mocked
+
+if TYPE_CHECKING:
+    from llm_mock.support.json_types import JSONObject
 
 PROCESSOR_COMMAND = ["uname", "-p"]
 """The command of `platform.processor()`, which SDKs call before their first request.
@@ -54,6 +57,7 @@ def attach() -> None:
     """Patch all functions that start processes, once."""
     attach_on_import("subprocess", _attach_to)
     attach_on_import("multiprocessing.util", _attach_to_multiprocessing)
+    attach_on_import("multiprocessing.spawn", _attach_to_preparation)
     for name in ("posix_spawn", "posix_spawnp"):
         if hasattr(os, name):  # not on Windows
             replace(os, name, _spawn)
@@ -72,6 +76,22 @@ def _attach_to_multiprocessing(util: ModuleType) -> None:
     # Undocumented: `multiprocessing` starts its processes with it, without `subprocess`.
     if hasattr(util, "spawnv_passfds"):
         replace(util, "spawnv_passfds", _spawn_multiprocessing)
+
+
+def _attach_to_preparation(spawn: ModuleType) -> None:
+    replace(spawn, "get_preparation_data", _add_folder)
+
+
+def _add_folder(original: Callable[[str], JSONObject], name: str) -> JSONObject:
+    """Add the folder of the mock to the data that a process of `multiprocessing` gets first.
+
+    The fork server is older than the test, so its processes do not have the variable.
+    """
+    data = original(name)
+    environment = _build_environment(None)
+    if environment is not None:
+        data[FOLDER_VARIABLE] = environment[FOLDER_VARIABLE]
+    return data
 
 
 def _start_popen(original: Callable[..., None], popen: object, *args: Any, **kwargs: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 ASK = """
@@ -104,6 +106,41 @@ def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytes
             "of the test's own process only: *",
         ]
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork server")
+def test_multiprocessing_hands_the_replies_of_each_test_over(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        asking="""
+        import llm
+
+        def ask(queue):
+            queue.put(llm.get_model("m").prompt("Hi").text())
+        """
+    )
+    pytester.makepyfile(
+        """
+        import multiprocessing
+        import pytest
+        import asking
+
+        def answer(prompt):
+            return f"function: {prompt.prompt}"
+
+        @pytest.mark.parametrize("method", ["forkserver", "spawn"])
+        @pytest.mark.parametrize("reply", ["first", "second", answer])
+        def test_it(mock_llm_responses, method, reply):
+            mock_llm_responses.set("m", reply)
+            context = multiprocessing.get_context(method)
+            queue = context.Queue()
+            process = context.Process(target=asking.ask, args=(queue,))
+            process.start()
+            assert queue.get(timeout=60) == (reply if reply != answer else "function: Hi")
+            process.join()
+            assert len(mock_llm_responses.calls) == 1
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=6)
 
 
 def test_a_process_that_asks_for_no_mock_is_handed_none(pytester: pytest.Pytester) -> None:
@@ -212,6 +249,8 @@ def test_the_command_that_an_sdk_asks_for_the_processor_is_not_handed_the_mock(
 
 OWN_ENVIRONMENTS = """
 import os, subprocess, sys
+import os
+
 import pytest
 
 VARIABLES = {"PATH": os.environ["PATH"]}
