@@ -53,6 +53,7 @@ def attach() -> None:
         # A private module of the SDKs that Stainless generates. Without it, retries are as slow
         # as in production.
         attach_on_import(f"{sdk}._base_client", attach_retries)
+    attach_on_import("cohere.core.http_client", attach_retries)
     attach_aws_retries = functools.partial(_attach_to, "aws_retries")
     for module in ("botocore.retryhandler", "botocore.retries.standard"):
         attach_on_import(module, attach_aws_retries)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anthropic
+import cohere
 import httpx
 import openai
 import pytest
@@ -45,8 +46,12 @@ def ask_mistral() -> Any:
         return client.chat.complete(model="m", messages=HELLO)
 
 
+def ask_cohere() -> Any:
+    return cohere.ClientV2(api_key="any").chat(model="m", messages=HELLO)
+
+
 every_sdk = pytest.mark.parametrize(
-    "ask", [ask_openai, ask_responses, ask_anthropic, ask_google, ask_mistral]
+    "ask", [ask_openai, ask_responses, ask_anthropic, ask_google, ask_mistral, ask_cohere]
 )
 that_retry = pytest.mark.parametrize("ask", [ask_openai, ask_responses, ask_anthropic])
 
