@@ -160,11 +160,9 @@ class TargetRunner(RepeatingRunner):
         elif self.live_calls is not None and needs_calls(case):
             with self.live_calls.observe() as observing:
                 yield _Calls(ModelCallReader(observing), observing=observing)
-        elif self.live_calls is not None:
-            with self.live_calls.leave_alone():
-                yield _Calls(unknown=CALLS_NOT_OBSERVED)
         else:
-            yield _Calls(unknown=CALLS_NOT_OBSERVED)
+            with self.live_calls.leave_alone() if self.live_calls else nullcontext():
+                yield _Calls(unknown=CALLS_NOT_OBSERVED)
 
     def _run_turn(
         self,
