@@ -243,7 +243,7 @@ def test_strictness_refuses_and_says_why(serve: Serve) -> None:
             {"prompt": "Hi"},
             "Configure it with mock.on('POST', '/v1/images/generations', …)",
         ),
-        ("batches/x", {}, "configure an answer: mock.on('POST', '/v1/batches/x', …)"),
+        ("batches/x", {}, "configure a response with mock.on('POST', '/v1/batches/x', …)"),
     ],
 )
 def test_advice_says_where_the_methods_of_the_mock_are_called(
