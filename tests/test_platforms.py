@@ -112,7 +112,7 @@ from llm_mock.errors import ServerError
 try:
     SupervisedProcess(CLIServer("env", ["env"]))
 except ServerError as error:
-    assert "need Linux or macOS" in str(error)
+    assert "not supported on Windows" in str(error)
 else:
     raise AssertionError("it was started")
 """,

@@ -16,16 +16,16 @@ from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
 from llm_mock.support.text import shorten, shorten_name, suggest_name
 
-# Read by pytest. In the module, because `dataclass` writes `__init__`.
+# Hides this module in pytest's tracebacks. At module level, as `dataclass` writes `__init__`.
 __tracebackhide__ = True
 RETRIES = 3
 MAX_TURNS = 10
 SHOWN_CHANGE = 30
-"""The characters of a changed value in the id of a test."""
+"""The maximum length of a changed value in a test id."""
 
 
 class ModelOptions(RedactedMapping):
-    """Options of a model: an immutable mapping, whose values need not be strings."""
+    """The options of a model: an immutable mapping whose values may have any type."""
 
     __slots__ = ()
 
@@ -42,25 +42,29 @@ class Provider:
     """
 
     model: str
-    """Any model id or alias that `llm` knows; under the mock any name at all."""
+    """A model id or alias that `llm` knows. With the mock, any name works."""
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Options of the model, such as `{"temperature": 0}`."""
     key: str | None = None
-    """The API key, or the name under which `llm` stores it; None uses the model's usual key.
+    """The API key, or the name under which `llm` stores it. None uses the model's usual key.
 
-    The repr leaves it out."""
+    The repr does not show it."""
     retries: int = RETRIES
-    """The retries of a turn after a rate limit (429), a connection or a server error (5xx)."""
+    """The maximum number of retries per turn.
+
+    A turn is retried after a rate limit (429), a connection error or a server error (5xx)."""
     temperature: float | None = None
-    """The option `temperature`, for models that have it."""
+    """The `temperature` option, for models that support it."""
     requests_per_minute: int | None = None
-    """The limit of requests to a live model; every turn and every retry is a request."""
+    """The maximum number of requests per minute to a live model. Retries count too."""
     tokens_per_minute: int | None = None
-    """The limit of input and output tokens after which a live model gets no more requests."""
+    """The maximum number of input and output tokens per minute.
+
+    A request to a live model waits while the limit is reached."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model:
-            raise _new_bad_value("Provider", "model", self.model, "the id of a model")
+            raise _new_bad_value("Provider", "model", self.model, "a model id")
         if not isinstance(self.options, Mapping):
             raise _new_bad_value("Provider", "options", self.options, "a mapping")
         _check_number("Provider", "retries", self.retries, 0)
@@ -76,7 +80,7 @@ class Provider:
             raise _new_bad_value("Provider", "temperature", self.temperature, "a number from 0")
         if "temperature" in self.options:
             raise InvalidAgent(
-                "Provider(…) has temperature and options['temperature']: give one of the two."
+                "Provider(…) has both temperature and options['temperature']. Pass only one."
             )
 
     @property
@@ -86,7 +90,7 @@ class Provider:
 
     @cached_property
     def all_options(self) -> JSONObject:
-        """The options, `temperature` included."""
+        """The options, including `temperature`."""
         options = dict(self.options)
         if self.temperature is not None:
             options["temperature"] = self.temperature
@@ -109,33 +113,35 @@ class Provider:
 
 @dataclass(frozen=True, repr=False)
 class Agent(Configuration):
-    """A model with tools and instructions. Equal by value; nothing runs before `aitest_run`.
+    """A model with tools and instructions, for `aitest_run`.
+
+    Agents with equal fields are equal.
 
     Raises:
         InvalidAgent: a value is invalid.
     """
 
     provider: Provider | str
-    """The model; a string is `Provider(model=…)`."""
+    """The model. A string is short for `Provider(model=…)`."""
     mcp_servers: Sequence[MCPServer] = ()
     cli_servers: Sequence[CLIServer] = ()
     skill: Skill | None = None
-    """Put before the system prompt."""
+    """The skill. Its instructions are put before the system prompt."""
     system_prompt: str | None = None
     max_turns: int = MAX_TURNS
-    """The number of responses that a run may have, from 1.
+    """The maximum number of model responses in a run, at least 1.
 
-    The run fails if the last one still calls tools."""
+    The run fails if the last response still calls tools."""
     name: str | None = None
-    """The name in reports and in ids of tests; by default the model and the skill."""
+    """The name in reports and test ids. The default is made of the model and the skill."""
     timeout: float | None = None
-    """Seconds that a run may take without the start of its servers; a longer run fails.
+    """The maximum duration of a run in seconds. A longer run fails.
 
-    An asynchronous model is interrupted. A synchronous one ends with the next chunk of its
-    response, or by the timeout of its library."""
-    # Not a field, because agents with equal values are equal.
+    The start of the servers does not count. An asynchronous model is interrupted. A synchronous
+    model stops at the next chunk of its response, or when its own library times out."""
+    # Not a field, so that it does not affect equality.
     _changes: ClassVar[Mapping[str, object]] = {}
-    """The changes against the first agent; `with_changes` sets them on its copies."""
+    """The differences from the original agent, set by `with_changes`."""
 
     def __post_init__(self) -> None:
         if isinstance(self.provider, str):
@@ -148,7 +154,7 @@ class Agent(Configuration):
         if not isinstance(self.skill, (Skill, type(None))):
             raise _new_bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))")
         if not isinstance(self.system_prompt, (str, type(None))):
-            raise _new_bad_value("Agent", "system_prompt", self.system_prompt, "a text")
+            raise _new_bad_value("Agent", "system_prompt", self.system_prompt, "a string")
         _check_number("Agent", "max_turns", self.max_turns, 1)
         if self.timeout is None:
             return
@@ -156,10 +162,10 @@ class Agent(Configuration):
             raise _new_bad_value("Agent", "timeout", self.timeout, "a number of seconds above 0")
 
     def with_changes(self, **changes: Any) -> Agent:
-        """Return a copy of the agent with other values for fields of it or of its provider.
+        """Return a copy of the agent with changed fields of the agent or of its provider.
 
         Args:
-            changes: the values, such as `model="gpt-5"`, `temperature=0` or `skill=None`.
+            changes: the new values, such as `model="gpt-5"`, `temperature=0` or `skill=None`.
 
         Raises:
             InvalidAgent: a field does not exist, or a value is invalid.
@@ -171,7 +177,7 @@ class Agent(Configuration):
             if name not in agent_fields | provider_fields:
                 hint = suggest_name(name, sorted(agent_fields | provider_fields))
                 raise InvalidAgent(f"Neither an Agent nor a Provider has a field {name!r}{hint}")
-        # A new name stands for all changes.
+        # A new name replaces the changes in test ids.
         known_changes = {} if "name" in changes else {**self._changes, **changes}
         provider = changes.pop("provider", self.provider)
         provider_changes = {name: changes.pop(name) for name in provider_fields & changes.keys()}
@@ -183,7 +189,7 @@ class Agent(Configuration):
         vars(changed)["_changes"] = known_changes
         return changed
 
-    # The properties below are asked for in each run, and an agent never changes.
+    # The properties below are cached, because each run reads them and an agent is immutable.
     @cached_property
     def label(self) -> str:
         """The name in reports."""
@@ -196,7 +202,7 @@ class Agent(Configuration):
 
     @property
     def llm_mock_id(self) -> str:
-        """The id of a pytest parameter: the label, and what `with_changes` made different."""
+        """The id of a pytest parameter: the label and the changes made by `with_changes`."""
         texts = [self.label]
         for name, value in self._changes.items():
             is_in_label = not self.name and name in ("provider", "model", "skill")
@@ -206,7 +212,7 @@ class Agent(Configuration):
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """The configuration besides the model, as texts by name, to compare agents."""
+        """The configuration except the model, as strings by name, to compare agents."""
         options = []
         for name, value in self.asks.all_options.items():
             options.append(f"{name} {shorten(value)}")
@@ -223,7 +229,7 @@ class Agent(Configuration):
 
     @cached_property
     def asks(self) -> Provider:
-        """The provider as an object, even if it was given as a string."""
+        """The provider as an object, even if it was passed as a string."""
         return cast("Provider", self.provider)
 
     @cached_property
@@ -267,9 +273,9 @@ def _check_number(owner: str, name: str, value: object, least: int) -> None:
 
 
 def _new_bad_value(owner: str, name: str, value: object, expected: str) -> InvalidAgent:
-    # The repr of other objects may be long, or hold secrets.
+    # The repr of other objects may be long or contain secrets.
     if isinstance(value, (str, int, float, list, dict)):
         given = shorten(value)
     else:
         given = f"of type {type(value).__name__}"
-    return InvalidAgent(f"{name} of {owner}(…) is {given}; give {expected}.")
+    return InvalidAgent(f"{name} of {owner}(…) is {given}; pass {expected}.")

@@ -1,4 +1,4 @@
-"""Assert with a model as judge that an answer meets criteria, or score how well it does."""
+"""Assertions and scores by a model that judges whether an answer meets criteria."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Score(float):
-    """A number from 0 to 1 with its reasons, which pytest shows if a comparison fails.
+    """A score from 0 to 1 with its reasons, which pytest shows if a comparison fails.
 
     Attributes:
-        criterion: the criterion; empty for a mean.
-        reason: the reason for the score; with several criteria, that of each.
-        parts: the scores of the criteria by name; empty for a criterion without a name.
+        criterion: the criterion; empty for the mean of several criteria.
+        reason: the reason for the score, or the reasons for all criteria.
+        parts: the scores by the names of the criteria; empty for a criterion without a name.
         answer: the text that was judged.
     """
 
@@ -84,18 +84,19 @@ def llm_assert(answer: Answer, criterion: str, *, judge: str = "") -> Finding:
     """Assert that an answer meets a criterion, with a model as judge.
 
     Args:
-        answer: a text, an image (an `llm.Attachment`), or a list of both.
+        answer: a string, an image (an `llm.Attachment`), or a list of these.
         criterion: the criterion in plain English.
-        judge: the id of the judging model, mocked or live like any other; by default that of the
-            ini key `llm_mock_judge`. The option `--llm-mock-judge` overrides both.
+        judge: the id of the judging model, mocked or live. The default is the ini key
+            `llm_mock_judge`. The command-line option `--llm-mock-judge` overrides both.
 
     Returns:
         A true value with the judge's `reason`.
 
     Raises:
-        AssertionError: the criterion is not met; the message has the judge's reason.
-        JudgeError: the model failed, cannot judge or gave no verdict.
-        LLMMockError: the mock or the cassette of the test has no answer.
+        AssertionError: the answer does not meet the criterion; the message has the judge's reason.
+        JudgeError: no judge is configured, or the judge fails, does not support schemas or returns
+            no valid verdict.
+        LLMMockError: the mock or the cassette has no reply for the judge.
     """
     __tracebackhide__ = True
     text, attachments = _split_answer(answer)
@@ -128,17 +129,18 @@ def llm_score(
     """Score how well an answer meets criteria, with a model as judge.
 
     Args:
-        answer: a text, an image (an `llm.Attachment`), or a list of both.
+        answer: a string, an image (an `llm.Attachment`), or a list of these.
         criteria: one criterion, or several by name.
         judge: the id of the judging model, as for `llm_assert`.
-        weights: the weights of criteria in the score, by name; by default 1.
+        weights: the weights of the criteria in the mean, by name; by default 1.
 
     Returns:
-        The score from 0 to 1: that of the criterion, or the weighted mean of its `parts`.
+        The score from 0 to 1. With several criteria, it is the weighted mean of its `parts`.
 
     Raises:
-        JudgeError: the model failed, cannot judge, or gave no scores from 0 to 1.
-        LLMMockError: the mock or the cassette of the test has no answer.
+        JudgeError: no judge is configured, or the judge fails, does not support schemas or returns
+            no valid scores.
+        LLMMockError: the mock or the cassette has no reply for the judge.
     """
     __tracebackhide__ = True
     text, attachments = _split_answer(answer)
@@ -188,13 +190,13 @@ def _combine_grades(
 
 
 def _choose_judge(named: str) -> str:
-    """Return the judge of a call that names this one, or none."""
+    """Return the judge for a call, given the value of its argument `judge`."""
     __tracebackhide__ = True
     judge = get_judge_choice().resolve(named)
     if not judge:
         raise JudgeError(
-            "No model judges: choose one for all tests "
-            "(ini llm_mock_judge = MODEL, or --llm-mock-judge MODEL), or give judge=MODEL."
+            "No judge is configured. Set one for all tests (ini llm_mock_judge = MODEL, or "
+            "--llm-mock-judge MODEL), or pass judge=MODEL."
         )
     return judge
 
@@ -208,25 +210,25 @@ def _ask(
 
     Args:
         judge: the id of the model.
-        ask: asks it.
-        example: a valid response, for the message about another one.
+        ask: sends the request and returns the judgement.
+        example: a valid response, for the error message.
     """
     __tracebackhide__ = True
-    named = f"The model {shorten_name(judge)!r}"
+    named = f"The judge {shorten_name(judge)!r}"
     try:
         judgement = ask()
     except NoSchemas:
-        message = f"{named} cannot judge, as it supports no schemas: choose another."
+        message = f"{named} does not support schemas. Choose another model."
         raise JudgeError(message) from None
     except (LLMMockError, AssertionError, Warning):
-        # They are about the test, not about the judge.
+        # These errors concern the test, not the judge.
         raise
     except Exception as error:
-        raise JudgeError(f"{named} that judges failed: {format_error(error)}") from None
+        raise JudgeError(f"{named} failed: {format_error(error)}") from None
     if judgement.given is None:
         raise JudgeError(
-            f"{named} that judges gave no verdict, such as {to_compact_json(example)}, "
-            f"but {shorten(judgement.said)}."
+            f"{named} returned no valid verdict: expected JSON such as "
+            f"{to_compact_json(example)}, got {shorten(judgement.said)}."
         )
     return judgement.given
 
@@ -246,9 +248,9 @@ def _split_answer(answer: object) -> tuple[str, list[Any]]:
         else:
             given = described(part)
             if isinstance(part, bytes):
-                given = "bytes; an image is llm.Attachment(content=…)"
+                given = "bytes. Pass an image as llm.Attachment(content=…)"
             raise TypeError(
-                f"The answer must be a text, an llm.Attachment or a list of both, not {given}."
+                f"The answer must be a string, an llm.Attachment or a list of these, not {given}."
             )
     if not texts:
         texts.append(f"({format_count(len(attachments), 'attachment')})")
@@ -258,19 +260,19 @@ def _split_answer(answer: object) -> tuple[str, list[Any]]:
 def _check_text(value: object, what: str) -> None:
     __tracebackhide__ = True
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{what} is {described(value)}; give a text.")
+        raise ValueError(f"{what} is {described(value)}; pass a string that is not empty.")
 
 
 def _check_criteria(criteria: Mapping[Any, Any]) -> None:
     __tracebackhide__ = True
     if not criteria:
-        raise ValueError("llm_score needs a criterion.")
+        raise ValueError("llm_score needs at least one criterion.")
     has_names = list(criteria) != [""]
     for name, criterion in criteria.items():
         if has_names and not (isinstance(name, str) and _NAME.fullmatch(name)):
             raise ValueError(
                 f"The name of a criterion is {described(name)}; "
-                "give letters, digits, _ and - (64 at most)."
+                "use letters, digits, _ and - (64 at most)."
             )
         _check_text(criterion, f"The criterion {name}".rstrip())
 
@@ -281,7 +283,7 @@ def _check_weights(criteria: Mapping[Any, Any], weights: Mapping[Any, Any]) -> N
         if name not in criteria:
             raise ValueError(f"weights has {shorten(name)}, which is not the name of a criterion.")
         if not is_number(weight) or not weight:
-            raise ValueError(f"weights[{name!r}] is {shorten(weight)}; give a number above 0.")
+            raise ValueError(f"weights[{name!r}] is {shorten(weight)}; pass a number above 0.")
 
 
 def _shorten_reason(reason: str) -> str:

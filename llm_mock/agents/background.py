@@ -1,4 +1,4 @@
-"""Run coroutines in an event loop of a background thread, which outlives the loops of tests."""
+"""Run coroutines on an event loop in a background thread that outlives the loops of tests."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class BackgroundLoop:
     @property
     def usable(self) -> bool:
         """Return whether the loop is open and belongs to this process."""
-        # A fork has the object, but not the thread.
+        # A forked process has the object, but not the thread.
         return not self._loop.is_closed() and self._process == os.getpid()
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine and wait for its result.
 
         Raises:
-            LoopClosed: the loop is closed, or closes meanwhile.
+            LoopClosed: the loop is closed, or closes during the call.
         """
         future = self._start(coroutine)
         try:
@@ -59,7 +59,7 @@ class BackgroundLoop:
     def _start(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
         if threading.current_thread() is self._thread:
             coroutine.close()
-            raise RuntimeError("The loop of the servers would wait for itself.")
+            raise RuntimeError("The event loop of the servers cannot wait for itself.")
         if not self.usable:
             # Without close() Python warns that it was never awaited.
             coroutine.close()
@@ -67,7 +67,7 @@ class BackgroundLoop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self, shutdown: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a last coroutine, then end the loop and its thread."""
+        """Run a final coroutine, then stop the loop and its thread."""
         self.run(self._shut_down(shutdown))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

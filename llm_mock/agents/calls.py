@@ -1,4 +1,4 @@
-"""Offer the tools of servers to `llm`, and record each call of them."""
+"""Offer the tools of servers to `llm`, and record each tool call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OnToolCall = Callable[[ToolCallRecord], object]
 
 
 class ToolFailed(Exception):
-    """Reports the failure of a tool to `llm`, which passes the message to the model."""
+    """A tool failure, raised so that `llm` passes its message to the model."""
 
 
 @dataclass
@@ -83,8 +83,8 @@ class ToolCalls:
         self._turn = [_Call(call) for call in requested]
 
     def before_call(self, tool: object, requested: object) -> None:
-        """Handle the callback of `llm` before a call; `tool` is None if there is no such tool."""
-        # No call of an unknown tool follows, and no `after_call`.
+        """Handle the callback of `llm` before a call; `tool` is None if it does not exist."""
+        # `llm` does not call an unknown tool, nor `after_call` for it.
         if tool is not None:
             _current.set(self._find(requested))
 
@@ -159,9 +159,9 @@ def _describe_left_out(attachment: Any) -> str:
 
 
 def _take_result(results: list[Any], requested: Any) -> Any:
-    """Remove the result of a call from the list and return it, or None without one."""
+    """Remove and return the result of a call; None if the list has none."""
     for position, result in enumerate(results):
-        # Some providers give no ids, so the name counts too.
+        # Some providers send no ids, so the names are compared too.
         if (result.name, result.tool_call_id) == (requested.name, requested.tool_call_id):
             return results.pop(position)
     return None
@@ -176,7 +176,7 @@ def _new_record(call: _Call, result: Any) -> ToolCallRecord:
     answer = call.answer
     arguments = to_plain_json(call.requested.arguments)
     if not isinstance(arguments, dict):
-        # A model may give any JSON value.
+        # A model may send any JSON value.
         arguments = {"_raw": arguments}
     return ToolCallRecord(
         name=call.requested.name,
@@ -190,9 +190,9 @@ def _new_record(call: _Call, result: Any) -> ToolCallRecord:
 
 
 def output_text(text: str, structured: object) -> str:
-    """Return the output for the model: the text, and structured content that it lacks.
+    """Return the output for the model: the text, plus structured content that is not in it.
 
-    MCP wants servers to send structured content as text too, but not all do.
+    MCP asks servers to send structured content as text too, but not all do.
     """
     if structured is None or _has_same_content(text, structured):
         return text

@@ -1,4 +1,4 @@
-"""Keep the checks that tests make in Python, for the report."""
+"""Record the checks that tests make in Python, for the report."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class LoggedCheck(NamedTuple):
     """The run that was checked; None for another subject, such as a text."""
 
 
-# A deque, because tests may check in threads.
+# A deque, because tests may run checks in several threads.
 _new: deque[LoggedCheck] = deque()
 
 
 def log_check(status: Status, message: str, run: AgentResult | None = None) -> None:
-    """Keep a check if a test is running."""
+    """Record a check if a test is running."""
     if "PYTEST_CURRENT_TEST" in os.environ:
         _new.append(LoggedCheck(status, message, run))
 
 
 def take_checks() -> list[LoggedCheck]:
-    """Return the checks in tests since the last call."""
+    """Return the checks recorded since the last call."""
     return [_new.popleft() for _ in range(len(_new))]

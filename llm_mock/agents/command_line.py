@@ -14,7 +14,7 @@ from llm_mock.errors import ServerError
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import describe_exit
 
-# Operating systems refuse longer ones, and splitting them would take long.
+# Operating systems refuse longer arguments, and splitting them takes long.
 MAX_ARGUMENTS = 100_000
 
 
@@ -56,7 +56,7 @@ async def execute(
     arguments: JSONObject,
     timeout: float | None = None,
 ) -> ToolAnswer:
-    """Run the command once and return its stdout, or how it failed and all of its output."""
+    """Run the command once and return its stdout; if it fails, the reason and all output."""
     args = arguments.get("args", "")
     if len(args) > MAX_ARGUMENTS:
         return ToolAnswer(

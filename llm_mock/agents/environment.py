@@ -21,9 +21,9 @@ from llm_mock.support.text import shorten_name
 def build_environment(server: Server) -> dict[str, str]:
     """Return all environment variables for a server.
 
-    Variables of this process are passed on unless they hold a secret, by their name
-    (`OPENAI_API_KEY`) or their value (a password in a URL). The folder of the running Python comes
-    first in PATH, so `python` is the one that runs the tests; a PATH in `env` is used as it is.
+    Variables of this process are passed on, except those whose name (`OPENAI_API_KEY`) or value (a
+    password in a URL) marks them as secret. The folder of the running Python comes first in PATH,
+    so that `python` is the interpreter that runs the tests. A PATH in `env` is used unchanged.
     """
     __tracebackhide__ = True
     redactor = Redactor()
@@ -41,12 +41,12 @@ def build_environment(server: Server) -> dict[str, str]:
 
 
 def merge_environment(**others: str) -> dict[str, str]:
-    """Return all variables of this process, secrets included, and others, as `env` of a server."""
+    """Return all variables of this process, including secrets, plus others, for `env`."""
     return {name: escape_references(value) for name, value in {**os.environ, **others}.items()}
 
 
 def resolve_variables(server: Server, field: str) -> dict[str, str]:
-    """Return `env` or `headers` of a server with the values of `${NAME}`.
+    """Return `env` or `headers` of a server with each `${NAME}` replaced.
 
     Raises:
         ServerError: a variable is not set.
@@ -62,14 +62,14 @@ def resolve_variables(server: Server, field: str) -> dict[str, str]:
 
 def _get_value(server: Server, where: str, variable: str) -> str | None:
     __tracebackhide__ = True
-    # `${a b}` is no reference, but text.
+    # `${a b}` is plain text, not a reference.
     if not NAME.fullmatch(variable):
         return None
     if variable not in os.environ:
         raise ServerError(
-            f"The server {shorten_name(server.label)!r} needs the environment variable {variable} "
-            f"({where} has ${{{variable}}}), which is not set. Set it, or write $${{{variable}}} "
-            "if that very text is meant."
+            f"The server {shorten_name(server.label)!r} uses ${{{variable}}} in {where}, but the "
+            f"environment variable {variable} is not set. Set it, or write $${{{variable}}} for "
+            "the literal text."
         )
     return os.environ[variable]
 
@@ -111,19 +111,19 @@ def resolve_command(server: Server, environment: Mapping[str, str]) -> list[str]
     if server.cwd is not None and not Path(server.cwd).is_dir():
         folder = str(server.cwd)
         raise ServerError(
-            f"The server {label!r} cannot run in {folder!r}: there is no such folder."
+            f"The server {label!r} cannot run in {folder!r}: the folder does not exist."
         )
     command, *arguments = server.command
     if isinstance(server, MCPServer):
         arguments += server.args
-    reason = f"it is in none of the folders of PATH: {environment['PATH']}"
+    reason = f"is not in PATH ({environment['PATH']})"
     if os.path.dirname(command):
-        # As a shell would, a relative path starts at the folder of the server.
+        # As in a shell, a relative path starts at the server's working directory.
         command = os.path.join(os.path.abspath(server.cwd or ""), command)
-        reason = "there is no such executable file"
+        reason = "is not an executable file"
     found = shutil.which(command, path=environment["PATH"])
     if found is None:
         raise ServerError(
-            f"The server {label!r} cannot be started: {command!r} was not found; {reason}."
+            f"The server {label!r} cannot be started: the command {command!r} {reason}."
         )
     return [os.path.abspath(found), *arguments]

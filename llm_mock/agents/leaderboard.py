@@ -12,9 +12,9 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_columns, format_dollars, format_seconds, shorten_name
 
 PARTS = ("model", "options", "prompt", "skill", "references", "servers", "max_turns")
-"""The parts that are shown for agents of one name, if they differ."""
+"""The parts that are shown for agents with the same name, if they differ."""
 COMPARED = ("model", "prompt", "skill")
-"""The parts that get a table of their own."""
+"""The parts that have their own table."""
 NONE = "none"
 SHOWN_PART = 40
 SHOWN_NAME = 110
@@ -24,7 +24,7 @@ Row = JSONObject
 def rows(sums: Sums) -> list[Row]:
     """Return the totals of all agents, sorted by pass rate, cost and name.
 
-    Agents with the same rate have the same `rank`; an agent without tests that count has none.
+    Agents with the same rate have the same `rank`. An agent whose tests were all skipped has none.
     """
     described = []
     for row in _distinguish(list(sums.values())):
@@ -33,9 +33,9 @@ def rows(sums: Sums) -> list[Row]:
 
 
 def collect_rows(sums: Sums) -> dict[str, list[Row]]:
-    """Return for models, prompts and skills the totals of all agents that share one.
+    """Return the totals of the agents by model, by prompt and by skill.
 
-    A part is left out if its rows would be those of the agents, or only one.
+    A part is left out if all agents share it, or if each agent has a different one.
     """
     compared = {}
     for part in COMPARED:
@@ -74,7 +74,7 @@ def _get_rate(row: Row) -> float | None:
 
 
 def _distinguish(found: Sequence[Row]) -> Iterator[Row]:
-    """Add the parts that differ to the names of agents with one name, or else a number."""
+    """Add the differing parts, or else a number, to names that several agents have."""
     named = []
     for row in found:
         name = row["agent"]

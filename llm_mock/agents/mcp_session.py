@@ -1,6 +1,6 @@
-"""Connect to one MCP server, from its start to its end.
+"""The session with one MCP server, from its start to its end.
 
-The module imports `mcp`, so it is imported when a server is used.
+This module imports `mcp`, so it is only imported when a server is used.
 """
 
 from __future__ import annotations
@@ -33,24 +33,25 @@ if TYPE_CHECKING:
     import llm
 
 MAX_PAGES = 100
-"""The pages of tools after which a server is assumed to have no last one."""
+"""The number of pages of tools after which the list is taken to be endless."""
 PROBE_TIMEOUT = 5.0
-"""The seconds to list tools for a server that left a call unanswered."""
+"""The timeout in seconds for listing the tools of a server that left a call unanswered."""
 CLOSING = 2.0
 """The seconds that the protocol may take to close a session."""
 ENDING_AT_URL = 8.0
 """The seconds that a session with a server at a URL may take to end."""
 CONNECT_TIMEOUT = 30.0
-"""The seconds to connect to a URL and to send; each call limits its own answer."""
+"""The timeout in seconds for connecting to a URL and sending; each call has its own timeout."""
 SHOWN_LINES = 20
-"""The last lines of stderr in a message."""
+"""The number of lines of stderr in a message."""
 SHOWN_LINE = 300
 
 
 class MCPSession:
-    """A server that is started, or connected to, once; it belongs to the background loop.
+    """A session with a server that is started, or connected to, once.
 
-    `mcp` requires that one task opens and closes the session; calls come from other tasks.
+    It belongs to the background loop. `mcp` requires the same task to open and close the session;
+    calls come from other tasks.
     """
 
     def __init__(self, server: MCPServer) -> None:
@@ -79,7 +80,7 @@ class MCPSession:
         """Wait until the server has started.
 
         Raises:
-            ServerError: it did not start in time; nothing of it is left running.
+            ServerError: it failed to start, or not in time. No process is left running.
         """
         either: set[asyncio.Future[Any]] = {self._task, self._client}
         timeout = self.server.start_timeout
@@ -87,14 +88,14 @@ class MCPSession:
         try:
             await asyncio.wait(either, timeout=timeout, return_when="FIRST_COMPLETED")
         finally:
-            # Also if this is cancelled.
+            # This runs on cancellation too.
             if not self._client.done():
                 failure = await self._abandon()
         if failure is not None:
             raise failure
 
     async def _serve(self) -> None:
-        # The library's defaults refuse requests of a server to its client (sampling, elicitation).
+        # By default, `mcp` refuses requests from a server to its client (sampling, elicitation).
         async with self._connection() as transport, Client(transport) as client:
             self._client.set_result(client)
             await self._over.wait()
@@ -124,7 +125,7 @@ class MCPSession:
         await asyncio.wait({self._task})
         error = None
         if not self._task.cancelled():
-            # Retrieved in any case, as asyncio logs an exception that nobody retrieves.
+            # Always retrieved, because asyncio logs an exception that is never retrieved.
             error = _unwrap_groups(self._task.exception())
         return self._describe_start_failure(None if timed_out else error)
 
@@ -137,7 +138,9 @@ class MCPSession:
             return self._describe_url_failure(error)
         if stdio.is_no_server:
             label = shorten_name(self.server.label)
-            return ServerError(f"{label!r} is not an MCP server; it was ended.{self._get_output()}")
+            return ServerError(
+                f"{label!r} is not an MCP server; it was stopped.{self._get_output()}"
+            )
         if stdio.own_status is not None:
             return self._new_exit_error(stdio.own_status)
         if error is not None:
@@ -157,26 +160,26 @@ class MCPSession:
         # The usual path of servers of the first version of the protocol.
         may_speak_sse = (server.url or "").rstrip("/").endswith("/sse")
         if server.transport is None and may_speak_sse:
-            text += ' Does it speak SSE? Say transport="sse".'
+            text += ' If it uses SSE, pass transport="sse".'
         return ServerError(text)
 
     def _new_exit_error(self, status: int) -> ServerError:
-        how = f"ended when it was started, {describe_exit(status)}"
+        how = f"ended during its start, {describe_exit(status)}"
         return ServerError(f"The {self._named} {how}.{self._get_output()}")
 
     def _new_timeout(self, seconds: float) -> ServerError:
-        how = f"did not start within {seconds:g} seconds (start_timeout); it was ended"
+        how = f"did not start within {seconds:g} seconds (start_timeout); it was stopped"
         return ServerError(f"The {self._named} {how}.{self._get_output()}")
 
     def _new_refusal(self, error: BaseException) -> ServerError:
         reason = _describe_error(error)
-        return ServerError(f"The {self._named} refused to start: {reason}.{self._format_stderr()}")
+        return ServerError(f"The {self._named} failed to start: {reason}.{self._format_stderr()}")
 
     def _get_output(self) -> str:
         """Return the output of a server that did not start, for the end of a message."""
         if self._stdio is None or not self._stdio.other_lines:
             return self._format_stderr()
-        lines = ["", "It wrote lines to stdout that are not messages of MCP:"]
+        lines = ["", "It wrote lines to stdout that are not MCP messages:"]
         lines += [f"  {shorten(line)}" for line in self._stdio.other_lines]
         text = "\n".join(lines)
         if self.stderr().strip():
@@ -185,11 +188,11 @@ class MCPSession:
 
     def _format_stderr(self) -> str:
         """Return the last lines of stderr for the end of a message."""
-        # What a server at a URL writes is not known here.
+        # The stderr of a server at a URL is unknown.
         return "" if self._stdio is None else _format_last_lines(self.stderr())
 
     def stderr(self) -> str:
-        """Return the first and the last of the server's stderr, without secrets."""
+        """Return the beginning and the end of the server's stderr, without secrets."""
         if self._stdio:
             return str(redact(self._stdio.stderr()))
         return ""
@@ -198,7 +201,7 @@ class MCPSession:
         """Close the session, and end the server and its child processes.
 
         Args:
-            at_once: whether to kill it instead of letting it end by itself.
+            at_once: kill it instead of letting it exit by itself.
         """
         self._at_once = self._at_once or at_once
         self._over.set()
@@ -211,14 +214,14 @@ class MCPSession:
         self._task.cancel()
         await asyncio.wait({self._task})
         if not self._task.cancelled():
-            # Retrieved, as asyncio logs an exception that nobody retrieves.
+            # Retrieved, because asyncio logs an exception that is never retrieved.
             self._task.exception()
 
     async def tools(self) -> list[types.Tool]:
         """Return all tools that the server offers now.
 
         Raises:
-            ServerError: it does not list them within `start_timeout`.
+            ServerError: it does not list them within `start_timeout`, or fails.
         """
         seconds = self.server.start_timeout
         if self._unanswered:
@@ -249,7 +252,7 @@ class MCPSession:
                 self._unanswered = False
                 return tools
         raise ServerError(
-            f"The {self._named} lists more than {MAX_PAGES} pages of tools: its list does not end."
+            f"The {self._named} lists more than {MAX_PAGES} pages of tools; the list seems endless."
         )
 
     async def call(
@@ -258,12 +261,12 @@ class MCPSession:
         arguments: JSONObject,
         timeout: float | None = None,
     ) -> ToolAnswer:
-        """Call a tool, and return its answer; a failure is returned as one.
+        """Call a tool and return its answer. A failure is returned too, not raised.
 
         Args:
             tool: the name of the tool.
             arguments: a JSON object.
-            timeout: seconds; None is the timeout of the server.
+            timeout: the timeout in seconds; None uses the server's own.
         """
         if not self.alive:
             return await self._stop_dead("had ended before this call")
@@ -284,7 +287,7 @@ class MCPSession:
                 return await self._stop_dead("ended during this call")
             if _is_connection_lost(error):
                 self._over.set()
-            text = f"The call of the tool {tool!r} of the {self._named} failed: "
+            text = f"The call to the tool {tool!r} of the {self._named} failed: "
             return ToolAnswer(redact(f"{text}{_describe_error(error)}."), is_error=True)
 
     async def _stop_dead(self, when: str) -> ToolAnswer:
@@ -297,7 +300,7 @@ class MCPSession:
 
 
 def _unwrap_groups(error: BaseException | None) -> BaseException | None:
-    """Return the first error inside of exception groups, in which task groups wrap it."""
+    """Return the first error inside exception groups, in which task groups wrap errors."""
     while True:
         inner = cast("Sequence[BaseException]", getattr(error, "exceptions", ()))
         if not inner:
@@ -338,8 +341,8 @@ def _is_connection_lost(error: Exception) -> bool:
 def convert_result(result: types.CallToolResult) -> ToolAnswer:
     """Convert a result of `tools/call` into an answer.
 
-    Texts, and resources that are texts, are joined, each on a new line. A result that has nothing
-    but structured content has it as its text too, because a model gets only the text.
+    Texts and text resources are joined with line breaks. If a result has only structured content,
+    this becomes the text too, because a model gets only the text.
     """
     answer = ToolAnswer(
         "",

@@ -1,4 +1,4 @@
-"""Run the stdio transport of MCP, a JSON-RPC message per line, over a supervised process."""
+"""The stdio transport of MCP over a supervised process: one JSON-RPC message per line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ STDERR_KEPT = 32_000
 """The bytes of a server's stderr that are kept: the first and the last half."""
 SHOWN_OTHER_LINES = 5
 MAX_OTHER_LINES = 100
-"""The lines without a single message after which a command is not taken for an MCP server."""
+"""The number of lines without a message after which a command is no longer taken for a server."""
 MAX_LINE = 64 * 1024 * 1024
-"""The bytes of a line after which a server is ended."""
+"""The maximum length of a line in bytes. A server that sends a longer line is stopped."""
 ENDING = 0.5
-"""The seconds that a server has to end after it closed its stdout."""
+"""The seconds that a server has to exit after it closed its stdout."""
 
 
 class Stdio:
@@ -30,8 +30,8 @@ class Stdio:
 
     Args:
         server: the configuration.
-        over: an event that is set when the server closed its stdout or stdin, so that it is ending
-            or cannot be used any more.
+        over: an event that is set when the server closes its stdout or stdin, because it is then
+            exiting or no longer usable.
     """
 
     def __init__(self, server: MCPServer, over: asyncio.Event) -> None:
@@ -64,17 +64,17 @@ class Stdio:
                 yield read, write
             finally:
                 tasks.cancel_scope.cancel()
-                # anyio warns of streams that are collected open.
+                # anyio warns about streams that are garbage-collected while they are open.
                 for stream in (incoming, read, write, outgoing):
                     stream.close()
 
     def stderr(self) -> str:
-        """Return the first and the last of the server's stderr, which may contain secrets."""
+        """Return the beginning and the end of the server's stderr, which may contain secrets."""
         return self._errors.text() if self._errors else ""
 
     async def end(self, at_once: bool) -> None:
         """End the server and its child processes."""
-        # A server that closed its stdout is about to end, with a status worth showing.
+        # A server that closed its stdout is about to exit with a status that messages show.
         self.own_status = await self.process.wait(ENDING if self._closed else 0)
         await self.process.end(at_once)
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from llm_mock.agents.mcp_session import MCPSession
 
 MOST_IDLE = 4
-"""The running servers that are kept, beside those in use, when another one starts."""
-# Loops of a parent process. A forked child must not collect them, as that would close their pipes.
+"""The maximum number of idle servers that keep running when another server starts."""
+# Loops of a parent process. Garbage collection in a forked child would close their pipes.
 _left_by_fork: list[BackgroundLoop] = []
 
 
@@ -47,7 +47,7 @@ class _Slot:
         """End the server if it runs, and return its stderr.
 
         Args:
-            if_idle: whether to leave a server that is in use by now.
+            if_idle: do not end a server that is in use.
         """
         async with self.lock:
             if self.session is None or (if_idle and self.in_use):
@@ -61,10 +61,10 @@ class _Slot:
 class ServerPool:
     """Starts servers when their tools are first requested, and keeps them until `close`.
 
-    Tests with equal configurations, and equal values of `${NAME}` in them, share a server. When a
-    test ends (`end_test`), its servers of the scope `test` end too. When a server starts, the last
-    `MOST_IDLE` of those not in use are kept. May be used from any thread and any event loop. A
-    forked process starts servers of its own.
+    Tests share a server if its configuration and the values of `${NAME}` in it are equal.
+    `end_test` ends the servers with the scope `test`. When a server starts, only the `MOST_IDLE`
+    idle servers that were used last keep running. The pool works from any thread and any event
+    loop. A forked process starts its own servers.
     """
 
     def __init__(self) -> None:
@@ -74,12 +74,12 @@ class ServerPool:
         self._slots: dict[Any, _Slot] = {}
 
     def tools(self, servers: Sequence[Server]) -> list[ServerTool]:
-        """Return the tools of servers in order, after starting all that do not run.
+        """Return the tools of servers in order, after starting servers that are not running.
 
-        A server that is given twice counts once.
+        Duplicate servers are ignored.
 
         Raises:
-            ServerError: a server does not start, or two have a tool of one name.
+            ServerError: a server does not start, or two tools have the same name.
         """
         __tracebackhide__ = True
         loop = self._loop_for(servers)
@@ -92,12 +92,12 @@ class ServerPool:
         return await loop.run_async(self._tools(servers, loop))
 
     def stop(self, server: MCPServer) -> str:
-        """End a server and its child processes if it runs.
+        """End a server and its child processes if it is running.
 
-        Calls of its tools fail from now on; when they are requested again, it starts anew.
+        Calls to its tools fail from then on. Requesting its tools again restarts it.
 
         Returns:
-            The first and the last of its stderr, without secrets; empty if it did not run.
+            The beginning and the end of its stderr, without secrets; empty if it was not running.
         """
         if self._loop is None:
             return ""
@@ -133,7 +133,7 @@ class ServerPool:
             return self._loop
 
     async def _stop(self, server: MCPServer) -> str:
-        # The same configuration may run with several values of its variables.
+        # One configuration may run several times, with different values of its variables.
         slots = [
             slot for (configuration, *_), slot in self._slots.items() if configuration == server
         ]
@@ -172,7 +172,7 @@ class ServerPool:
             except ServerError as error:
                 return error
 
-        # All of them, so that one message names all servers that do not start.
+        # All servers are started, so that one message names all that fail to start.
         results = await asyncio.gather(*map(list_tools, different))
         tools: list[ServerTool] = []
         failures: list[ServerError] = []
@@ -256,8 +256,8 @@ def _filter_tools(server: MCPServer, offered: Sequence[Any]) -> list[Any]:
         if not matches:
             label = shorten_name(server.label)
             raise ServerError(
-                f"The server {label!r} has no tool that matches {pattern!r} (tools). "
-                f"It has {', '.join(names) or 'none'}."
+                f"No tool of the server {label!r} matches {pattern!r} (tools). "
+                f"Its tools: {', '.join(names) or 'none'}."
             )
         kept.update(matches)
     return [tool for tool in offered if tool.name in kept]
@@ -277,15 +277,15 @@ def _describe_same_name(name: str, first: Server, second: Server) -> str:
     if first == second:
         return (
             f"The server {label!r} lists two tools named {name!r}. "
-            "The model could not say which it means."
+            "The names of tools must be unique."
         )
     message = (
         f"Two servers have a tool {name!r}: {label!r} and {other_label!r}. "
-        "The model could not say which it means. Leave one out with tools=[…] (MCPServer), "
+        "The names of tools must be unique. Exclude one tool with tools=[…] (MCPServer), "
         "or change a tool_prefix (CLIServer)."
     )
     if first.label == second.label:
-        message += " Two servers with one command are told apart by name=…."
+        message += " To distinguish servers with the same command in messages, set name=…."
     return message
 
 
@@ -293,5 +293,5 @@ _of_process = ServerPool()
 
 
 def get_server_pool() -> ServerPool:
-    """Return the pool of this process, whose servers end with the process or by `close`."""
+    """Return the pool of this process. Its servers end with the process, or with `close`."""
     return _of_process

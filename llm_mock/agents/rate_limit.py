@@ -83,7 +83,7 @@ def _share_limit(limit: int, processes: int) -> tuple[int, float]:
 class RateLimiter:
     """Delays the turns of a run; all runs with a model in this process share its limits.
 
-    The workers of pytest-xdist have equal shares of the limits.
+    Each worker of pytest-xdist gets an equal share of the limits.
 
     Args:
         provider: the provider with the limits.

@@ -39,13 +39,13 @@ SHOWN_REPR = 180
 
 
 class ExpectedModel(str):
-    """The call of a model in an expected trajectory; equal to each call that its glob matches."""
+    """An expected model call in a trajectory; equal to each call whose model the glob matches."""
 
     # No tool has a space in its name.
     PREFIX = "the model "
 
     def __new__(cls, glob: str) -> ExpectedModel:
-        """Return the expected call of a model by its id, or a glob such as `gpt-5*`."""
+        """Return the expected call to a model, by its id or a glob such as `gpt-5*`."""
         return super().__new__(cls, cls.PREFIX + glob)
 
     def __eq__(self, other: object) -> bool:
@@ -74,7 +74,7 @@ class Finding(int):
     outcome: Outcome
 
     def __new__(cls, holds: bool | None, reason: str = "") -> Finding:
-        """Return 1 or 0 with a reason; None stands for what could not be checked."""
+        """Return 1 or 0 with a reason; None means that the check was not possible."""
         finding = super().__new__(cls, bool(holds))
         finding.reason = reason
         finding.outcome = "passed" if holds else "failed"
@@ -98,11 +98,11 @@ class ToolCallRecord:
 
     Attributes:
         name: the name of the tool.
-        arguments: the arguments of the model, JSON values.
+        arguments: the arguments from the model, as JSON values.
         result: the output for the model; None if the call failed.
-        error: why the call failed, which the model is told too: the tool's own error, invalid
-            arguments, or an unknown tool.
-        duration: seconds.
+        error: why the call failed: the tool's own error, invalid arguments, or an unknown tool. The
+            model gets this text too.
+        duration: the duration in seconds.
         structured: the structured content of an MCP result: any JSON value, or None.
         attachments: images and other binary content, even if the model does not support it.
     """
@@ -137,10 +137,10 @@ class Turn:
         text: the text of the response.
         tool_calls: the finished calls; none in the last turn of a run that reached `max_turns`.
         usage: the tokens, counted by the provider or the mock.
-        duration: the seconds of the response, without tools.
+        duration: the duration of the response in seconds, without tools.
         retried: the errors that were followed by a retry.
         waited: the seconds that the turn waited for the rate limits of its `Provider`.
-        model: the id of the model; empty for that of the result.
+        model: the id of the model; if empty, the model of the result.
     """
 
     text: str
@@ -154,11 +154,11 @@ class Turn:
     def as_lines(self) -> Iterator[str]:
         """Yield the lines of the transcript, without secrets."""
         if self.waited:
-            yield f"waited {format_seconds(self.waited)} for the limits of a minute"
+            yield f"waited {format_seconds(self.waited)} for the rate limits"
         for error in self.retried:
-            yield f"asked again after {shorten_name(error)}"
+            yield f"retried after {shorten_name(error)}"
         if self.text or not self.tool_calls:
-            yield indent_text(self.text or "(nothing said)", "    ")
+            yield indent_text(self.text or "(no text)", "    ")
         for call in self.tool_calls[:SHOWN_CALLS]:
             yield str(call)
         left_out = len(self.tool_calls) - SHOWN_CALLS
@@ -168,7 +168,7 @@ class Turn:
 
 @dataclass(frozen=True, repr=False)
 class AgentResult:
-    """The result of a run. It is true if the run succeeded; `print` shows the transcript.
+    """The result of a run: true if the run succeeded. `print` shows the transcript.
 
     Attributes:
         agent: the name of the agent in reports.
@@ -176,12 +176,12 @@ class AgentResult:
         prompt: the prompt of the user.
         turns: the turns.
         success: whether the model finished within `max_turns` and without an error.
-        error: why it did not.
-        exception: the error of the provider that ended the run.
-        duration: seconds, tools and retries included.
+        error: why the run failed; None if it succeeded.
+        exception: the exception that ended the run, such as an error of the provider.
+        duration: the duration in seconds, including tools and retries.
         started: the local time of the start in ISO 8601.
         parts: the configuration of the agent: see `Agent.parts`.
-        output: what an application made of its turns; None for the text of the last one.
+        output: the output of an application; None for the text of the last turn.
     """
 
     agent: str
@@ -240,7 +240,7 @@ class AgentResult:
 
     @property
     def all_tool_calls(self) -> list[ToolCallRecord]:
-        """All finished tool calls in order, failed ones included."""
+        """All finished tool calls in order, including failed ones."""
         calls: list[ToolCallRecord] = []
         for turn in self.turns:
             calls += turn.tool_calls
@@ -267,7 +267,7 @@ class AgentResult:
     def cost(self) -> Decimal | None:
         """The cost of the run in US dollars, or None if a price is unknown.
 
-        The prices of the first access count: a test may change them later.
+        It is computed at the first access, with the prices at that time.
         """
         costs = []
         for turn in self.turns:
@@ -291,19 +291,19 @@ class AgentResult:
         similar = []
         for record in self.tool_calls_for(name)[:3]:
             similar.append(_format_call((name, record.arguments)))
-        reason = f"no call of {_format_call(expected)}"
+        reason = f"no call to {_format_call(expected)}"
         if similar:
-            return Finding(False, f"{reason}, but {', '.join(similar)}")
+            return Finding(False, f"{reason}; other calls: {', '.join(similar)}")
         return Finding(False, f"{reason}; called: {_join_names(self._calls)}")
 
     def tool_call_count(self, name: str | None = None) -> int:
-        """Return the number of calls of a tool, or of all tools."""
+        """Return the number of calls to a tool, or to all tools."""
         if name is None:
             return len(self.all_tool_calls)
         return len(self.tool_calls_for(name))
 
     def tool_calls_for(self, name: str) -> list[ToolCallRecord]:
-        """Return the calls of one tool, in order."""
+        """Return the calls to a tool, in order."""
         return [call for call in self.all_tool_calls if call.name == name]
 
     @property
@@ -312,16 +312,16 @@ class AgentResult:
         return list(dict.fromkeys(call.name for call in self.all_tool_calls))
 
     def tool_call_arg(self, name: str, argument: str) -> Any:
-        """Return an argument of the first call of a tool.
+        """Return an argument of the first call to a tool.
 
         Raises:
-            LookupError: the tool was not called, or without this argument; the message shows the
-                calls.
+            LookupError: the tool was not called, or its first call does not have the argument. The
+                message shows the calls.
         """
         __tracebackhide__ = True
         calls = self.tool_calls_for(name)
         if not calls:
-            raise LookupError(f"no call of {name}; called: {_join_names(self._calls)}")
+            raise LookupError(f"no call to {name}; called: {_join_names(self._calls)}")
         arguments = calls[0].arguments
         if argument not in arguments:
             raise LookupError(f"no argument {argument!r} in {_format_call((name, arguments))}")
@@ -334,21 +334,21 @@ class AgentResult:
         *,
         allow_repeats: bool = False,
     ) -> Finding:
-        """Return whether the calls are the expected ones.
+        """Return whether the tool calls match the expected calls.
 
         Args:
-            expected: for each call the name of the tool, or `(name, {argument: value, …})`;
-                arguments that are not named may have any value.
-            mode: `strict`: these calls and no others, in this order. `in_order`: these in this
-                order, with others between. `unordered`: these and no others, in any order.
-                `superset`: at least these, in any order. `subset`: no others than these, each at
-                most as often.
-            allow_repeats: let each expected call stand for one call or several, in the modes
-                without an order.
+            expected: for each call, the name of the tool or `(name, {argument: value, …})`. Other
+                arguments may have any value.
+            mode: `strict`: exactly these calls, in this order. `in_order`: these calls in this
+                order, possibly with other calls between them. `unordered`: exactly these calls, in
+                any order. `superset`: at least these calls, in any order. `subset`: at most these
+                calls, in any order.
+            allow_repeats: let each expected call match several calls. Only for `unordered`,
+                `superset` and `subset`.
 
         Raises:
-            ValueError: the mode is unknown, or has an order and allows repeats.
-            TypeError: an expected call has another form.
+            ValueError: the mode is unknown, or does not support `allow_repeats`.
+            TypeError: an expected call has an invalid form.
         """
         __tracebackhide__ = True
         return _compare_calls(
@@ -360,25 +360,25 @@ class AgentResult:
         expected: Sequence[ExpectedCall | ExpectedModel],
         mode: Mode = "strict",
     ) -> Finding:
-        """Return whether the trajectory matches: the calls of models and of tools.
+        """Return whether the model calls and tool calls match the expected trajectory.
 
-        Each turn is a call of a model, followed by the tool calls of its response.
+        Each turn is a model call, followed by the tool calls of its response.
 
         Args:
-            expected: tool calls as for `tool_calls_match`, and `ExpectedModel("gpt-5*")` for the
-                call of a model.
+            expected: tool calls as for `tool_calls_match`, and `ExpectedModel("gpt-5*")` for a
+                model call.
             mode: as for `tool_calls_match`.
 
         Raises:
             ValueError: the mode is unknown.
-            TypeError: an expected step has another form.
+            TypeError: an expected step has an invalid form.
         """
         __tracebackhide__ = True
         return _compare_calls(expected, self._steps, mode, "the trajectory matches", "steps")
 
     @property
     def step_count(self) -> int:
-        """The number of calls of models and of tools."""
+        """The number of model calls and tool calls."""
         return len(self._steps)
 
     @property
@@ -413,13 +413,13 @@ def _compare_calls(
         calls: the calls.
         mode: the comparison.
         success: the reason if they match.
-        heading: the word before the list of calls if they do not.
-        allow_repeats: whether an expected call may be made several times.
+        heading: the word before the list of calls if they do not match.
+        allow_repeats: whether an expected call may match several calls.
     """
     __tracebackhide__ = True
     modes = get_args(Mode)
     if mode not in modes:
-        raise ValueError(f"mode={mode!r}: write one of {', '.join(map(repr, modes))}.")
+        raise ValueError(f"Unknown mode {mode!r}. Use one of {', '.join(map(repr, modes))}.")
     parsed = [parse_expected_call(call) for call in expected]
     if mode in ("strict", "in_order"):
         if allow_repeats:
@@ -436,7 +436,7 @@ def parse_expected_call(call: object) -> _Call:
     """Return the name and the arguments of an expected call.
 
     Raises:
-        TypeError: it has another form.
+        TypeError: the call has an invalid form.
     """
     __tracebackhide__ = True
     if isinstance(call, ExpectedModel):
@@ -448,8 +448,7 @@ def parse_expected_call(call: object) -> _Call:
         if isinstance(name, str) and isinstance(arguments, Mapping):
             return name, arguments
     raise TypeError(
-        f"Invalid expected call: {shorten(call)}; "
-        "write a tool's name, or (name, {argument: value})."
+        f"Invalid expected call: {shorten(call)}; use a tool's name or (name, {{argument: value}})."
     )
 
 
@@ -469,14 +468,14 @@ def _find_order_problem(
     """Return the first problem with the order of calls, or None."""
     remaining = iter(calls)
     for expected in expected_calls:
-        # The iterator goes on behind the match for the next expected call.
+        # The iterator is shared: the next expected call is searched after this match.
         for call in remaining:
             if _matches(expected, call):
                 break
             if mode == "strict":
                 return f"{_format_call(expected)} was expected, not {_format_call(call)}"
         else:
-            return f"{_format_call(expected)} was not called then"
+            return f"{_format_call(expected)} was not called in the expected order"
     extra = next(remaining, None)
     if mode == "strict" and extra is not None:
         return f"{_format_call(extra)} was not expected"
@@ -519,11 +518,11 @@ def _compare_repeated(
 def _compare_each(
     expected_calls: Sequence[_Call], calls: Sequence[_Call]
 ) -> tuple[list[_Call], list[_Call]]:
-    """Return the expected calls and the calls that have no counterpart of their own.
+    """Return the expected calls and the actual calls that have no counterpart.
 
-    To take the first matching call would be wrong: an expected call without arguments must leave
-    others the calls that only they match. So this finds a maximum matching of expected calls and
-    calls, with augmenting paths.
+    Taking the first match would be wrong: an expected call without arguments could take the only
+    call that another expected call matches. So this finds a maximum bipartite matching, with
+    augmenting paths.
     """
     owners: dict[int, int] = {}
 

@@ -30,10 +30,10 @@ def result_to_json(result: AgentResult) -> str:
 
 
 def result_from_json(text: str) -> AgentResult:
-    """Return the result that was written as JSON.
+    """Return the result from JSON that `result_to_json` wrote.
 
     Raises:
-        ValueError: the text is not such JSON.
+        ValueError: the text is not JSON of this form.
     """
     try:
         data = json.loads(text)
@@ -41,7 +41,7 @@ def result_from_json(text: str) -> AgentResult:
         return AgentResult(**_get_items(data, _RESULT), turns=turns)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"Invalid result of an agent: {shorten(text)}; expected JSON that result_to_json wrote."
+            f"Invalid agent result {shorten(text)}; expected JSON written by result_to_json."
         ) from error
 
 

@@ -23,9 +23,9 @@ from llm_mock.support.text import format_error
 FIRST_WAIT = 0.5
 """The seconds before the first retry if the provider names none; doubled for each further one."""
 LONGEST_WAIT = 8.0
-"""The most seconds before a retry if the provider names none."""
+"""The maximum number of seconds before a retry if the provider names none."""
 LONGEST_RETRY_AFTER = 120.0
-"""The most seconds that a provider may ask to wait; a longer wait is not worth a retry."""
+"""The maximum number of seconds that a provider may request; a longer wait prevents the retry."""
 # By name, because an SDK that is not installed cannot be imported.
 CONNECTION_ERRORS = {
     "APIConnectionError",  # openai, anthropic, and their timeouts
@@ -132,13 +132,13 @@ def _get_causes(error: BaseException) -> list[BaseException]:
 class Retries:
     """Reads responses to their end, and retries after transient failures of the provider.
 
-    Only the current turn is repeated. Retries of the SDK count too.
+    Only the current turn is repeated. Retries by the SDK count too.
 
     Args:
         limit: the number of retries.
         is_offline: returns whether the model is mocked, so that nothing waits.
         deadline: the deadline of the run.
-        rate_limiter: the rate limits of the model, if it has some.
+        rate_limiter: the rate limits of the model, if any.
     """
 
     def __init__(
@@ -161,8 +161,8 @@ class Retries:
         """Read an `llm.Response`.
 
         Raises:
-            DeadlinePassed: the deadline has passed. The last error of the provider is raised as it
-                is.
+            DeadlinePassed: the deadline has passed. The last error of the provider is raised
+                unchanged.
         """
         __tracebackhide__ = True
         tenacity.Retrying(**self._new_options(response))(self._read_once, response)

@@ -55,28 +55,28 @@ async def aitest_run(
 ) -> AgentResult:
     """Run an agent with a prompt until it responds without a tool call.
 
-    Servers are started if needed, and are kept for later tests. A rate limit, a connection error or
-    a server error of the provider is retried (`Provider.retries`). The model sees the error of a
-    tool that fails.
+    Servers are started if needed and keep running for later tests. After a rate limit, a connection
+    error or a server error of the provider, the turn is retried (`Provider.retries`). If a tool
+    fails, the model gets its error message.
 
     Args:
         agent: the agent, or a session of one, which continues the conversation.
         prompt: the prompt of the user.
         attachments: attachments of the prompt, such as images.
         model_override: a model to use instead of the agent's, such as a `MockLLMModel`.
-        on_tool_call: a callback for each finished call of a tool; an exception of it ends the run.
+        on_tool_call: a callback for each finished tool call. If it raises, the run ends.
 
     Returns:
-        The result: true if the agent finished. It is false, with the reason in `error`, if
-        `max_turns` or `timeout` was reached or the provider failed.
+        The result. It is true if the agent finished, and false if `max_turns` or `timeout` was
+        reached or the provider failed; `error` then has the reason.
 
     Raises:
-        InvalidAgent: the agent has tools, which its model does not support.
-        InvalidSession: the session is running already, or began with `aitest_run_sync`.
-        ServerError: a server does not start, or two of them have a tool of one name.
+        InvalidAgent: the agent has tools, but its model does not support tools.
+        InvalidSession: the session is already running, or began with `aitest_run_sync`.
+        ServerError: a server does not start, or two tools have the same name.
         llm.UnknownModelError: `llm` does not know the model.
-        llm.NeedsKeyException: there is no key for it.
-        LLMMockError: the mock or the cassette of the test has no answer.
+        llm.NeedsKeyException: the model's API key is missing.
+        LLMMockError: the mock or the cassette has no reply.
     """
     __tracebackhide__ = True
     session = _get_session(agent, prompt)
@@ -102,16 +102,16 @@ async def aitest_run(
 def aitest_run_in_loop(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, AgentResult]:
     """Return the coroutine of `aitest_run`, and fail in tests that are not async.
 
-    The fixture `aitest_run` is this function: such a test would pass without a run.
+    This is the fixture `aitest_run`. Without the check, a test that is not async would pass without
+    running the agent.
     """
     __tracebackhide__ = True
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         raise LLMMockError(
-            "aitest_run is a coroutine function, and this test is not async, so it would not run. "
-            "Use the fixture aitest_run_sync here, or make the test async (with pytest-asyncio or "
-            "anyio)."
+            "aitest_run is async, but this test is not, so the agent would not run. Use the "
+            "fixture aitest_run_sync, or make the test async (with pytest-asyncio or anyio)."
         ) from None
     return aitest_run(*args, **kwargs)
 
@@ -124,7 +124,7 @@ def aitest_run_sync(
     model_override: llm.Model | None = None,
     on_tool_call: OnToolCall | None = None,
 ) -> AgentResult:
-    """Run an agent synchronously; see `aitest_run` for arguments, result and errors."""
+    """Run an agent synchronously; arguments, result and errors are those of `aitest_run`."""
     __tracebackhide__ = True
     session = _get_session(agent, prompt)
     model = model_override
@@ -142,7 +142,7 @@ def _get_session(agent: object, prompt: object) -> AgentSession:
     if not isinstance(agent, (Agent, AgentSession)):
         raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {described(agent)}.")
     if not isinstance(prompt, str):
-        raise TypeError(f"The prompt of a run must be a text, not {described(prompt)}.")
+        raise TypeError(f"The prompt of a run must be a string, not {described(prompt)}.")
     if isinstance(agent, Agent):
         return AgentSession(agent)
     return agent
@@ -153,7 +153,7 @@ TEST_ERRORS = (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKey
 
 
 class _Run:
-    """A run and its state. Its result is kept however it ends."""
+    """A run of an agent. Its result is recorded however the run ends."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Run:
             tools = with_skill_tools(tools, agent.skill)
         if tools and not getattr(model, "supports_tools", False):
             raise InvalidAgent(
-                f"The model {model.model_id!r} does not support tools, and the agent has some. "
+                f"The agent has tools, but the model {model.model_id!r} does not support tools. "
                 "Choose another model."
             )
         if agent.servers:
@@ -271,11 +271,11 @@ class _Run:
 
     def _describe_timeout(self) -> str:
         seconds = self._deadline.seconds
-        return f"timeout={seconds:g} was reached: the run took longer than that many seconds"
+        return f"timeout={seconds:g} was reached: the run took longer than {seconds:g} seconds"
 
     def _begin_turn(self, response: Any) -> None:
         if self._turns:
-            # `llm` has called the tools of the turn before.
+            # By now `llm` has called the tools of the previous turn.
             self._complete(response.prompt.tool_results)
         self._turn_start = time.perf_counter()
 

@@ -16,7 +16,7 @@ from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
 from llm_mock.support.text import shorten, shorten_name
 
-# Read by pytest. In the module, because `dataclass` writes `__init__`.
+# Hides this module in pytest's tracebacks. At module level, as `dataclass` writes `__init__`.
 __tracebackhide__ = True
 OUTPUT_LIMIT = 100_000
 """The default of `CLIServer.max_output`, in bytes."""
@@ -25,7 +25,7 @@ Transport = Literal["stdio", "streamable-http", "sse"]
 """The transports of MCP."""
 Scope = Literal["session", "test"]
 """The lifetime of a server: see `MCPServer.scope`."""
-# The providers limit names of tools to 64 characters, and `_execute` follows.
+# The providers limit names of tools to 64 characters, and `_execute` is appended.
 _TOOL_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
 
@@ -85,49 +85,53 @@ class Configuration:
 
 @dataclass(frozen=True, repr=False)
 class MCPServer(Configuration):
-    """An MCP server: a command that is started (stdio), or a URL (streamable HTTP or SSE).
+    """An MCP server: a command to start (stdio), or a URL (streamable HTTP or SSE).
 
-    The values of `env` and `headers` may contain `${NAME}`, which is replaced by the variable NAME
-    of the test process when the server starts; `$${NAME}` stands for the text `${NAME}`.
+    When the server starts, `${NAME}` in the values of `env` and `headers` is replaced by the
+    environment variable NAME of the test process. `$${NAME}` is the literal text `${NAME}`.
 
     Raises:
-        InvalidServer: it does not have either a command or a URL, or a value is invalid.
+        InvalidServer: it has neither a command nor a URL, or both, or a value is invalid.
     """
 
     command: Sequence[str] | str = ()
     """The command, such as `["python", "server.py"]`.
 
-    A string is split as a shell would, but no shell runs it. `python` and installed scripts are
-    those of the environment in which the tests run."""
+    A string is split into words as in a shell, but no shell runs. `python` and installed scripts
+    are those of the environment that runs the tests."""
     args: Sequence[str] = ()
-    """Further arguments, put after the command's own."""
+    """More arguments, appended to the command."""
     env: Mapping[str, str] = field(default_factory=RedactedMapping)
-    """Environment variables besides those of the test process, whose secrets are not passed on."""
+    """Environment variables to add to those of the test process.
+
+    Secrets of the test process are not passed on."""
     cwd: Path | str | None = None
     """The working directory; by default that of the test process when the server starts."""
     url: str | None = None
-    """The URL instead of a command, such as `http://127.0.0.1:8000/mcp`."""
+    """The URL of a running server, instead of a command, such as `http://127.0.0.1:8000/mcp`."""
     headers: Mapping[str, str] = field(default_factory=RedactedMapping)
-    """HTTP headers that are sent to `url`."""
+    """HTTP headers to send to `url`."""
     tools: Sequence[str] | None = None
-    """Globs of the names of the tools to offer; None offers all."""
+    """The names of the tools to offer, which may be globs; None offers all tools."""
     start_timeout: float = 30.0
-    """Seconds to start and to list the tools."""
+    """The timeout in seconds for starting the server, and for listing its tools."""
     call_timeout: float = 60.0
-    """Seconds that a call may take."""
+    """The timeout in seconds for a tool call."""
     name: str | None = None
-    """The name in messages; by default its command or URL."""
+    """The name in messages; by default the command or the URL."""
     stop_timeout: float = 1.0
-    """Seconds to end after SIGTERM, which is sent a second after its standard input is closed."""
+    """The seconds between SIGTERM and the kill when the server is stopped.
+
+    SIGTERM is sent one second after standard input is closed."""
     scope: Scope = "session"
     """The lifetime of the server.
 
-    With `session` tests share it and its state. With `test` each test has its own (at a URL: its
-    own connection), which is ended with the test."""
+    With `session`, tests share the server and its state. With `test`, each test has its own server
+    (for a URL: its own connection), which ends with the test."""
     transport: Transport | None = None
     """`streamable-http`, or `sse` for servers of the protocol's first version.
 
-    None is stdio for a command, and streamable HTTP for a URL."""
+    None means stdio for a command and streamable HTTP for a URL."""
 
     def __post_init__(self) -> None:
         _set(self, command=_split_command(self, self.command))
@@ -145,18 +149,18 @@ class MCPServer(Configuration):
         transports = url_transports if self.url else [stdio]
         _check_choice(self, "transport", (None, *transports))
         if self.transport == transports[0]:
-            # Equal to a server that leaves out the default, so that both share a process.
+            # Makes it equal to a server that omits the default, so that both share a process.
             _set(self, transport=None)
 
     def _check_target(self) -> None:
         if self.command and self.url:
             label = shorten_name(self.label)
             raise InvalidServer(
-                f"The MCP server {label!r} has a command and a URL: give one of the two."
+                f"The MCP server {label!r} has both a command and a URL. Pass only one."
             )
         if not self.command and not self.url:
             raise InvalidServer(
-                "MCPServer(): give the command that starts it, or the url where it listens."
+                "MCPServer() has no target. Pass the command that starts the server, or its url."
             )
 
     @property
@@ -171,9 +175,8 @@ class MCPServer(Configuration):
 class CLIServer(Configuration):
     """A command-line tool, offered as the tool `<tool_prefix>_execute(args="…")`.
 
-    A call runs exactly the command and its arguments, split as a shell would split them. No shell
-    runs, and standard input is empty. The values of `env` may contain `${NAME}`, as those of an
-    `MCPServer`.
+    A call runs the command with `args`, split into words as in a shell. No shell runs, and standard
+    input is empty. `${NAME}` in the values of `env` is replaced as in an `MCPServer`.
 
     Raises:
         InvalidServer: a value is invalid.
@@ -188,34 +191,38 @@ class CLIServer(Configuration):
     cwd: Path | str | None = None
     """The working directory; by default that of the test process at the time of the call."""
     env: Mapping[str, str] = field(default_factory=RedactedMapping)
-    """Environment variables besides those of the test process, whose secrets are not passed on."""
+    """Environment variables to add to those of the test process.
+
+    Secrets of the test process are not passed on."""
     timeout: float = 60.0
-    """Seconds that a call may take; then the command and its child processes are killed."""
+    """The seconds after which the command and its child processes are killed."""
     max_output: int = OUTPUT_LIMIT
-    """The bytes of stdout, and of stderr, that are kept: the first and the last half."""
+    """The maximum number of bytes to keep of stdout, and of stderr.
+
+    The middle of longer output is dropped."""
     description: str | None = None
     """The description for the model; by default a sentence that names the command."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise _new_bad_value(self, "name", "a text")
+            raise _new_bad_value(self, "name", "a string")
         _set(self, command=_split_command(self, self.command))
         _set(self, cwd=_convert_folder(self))
         _set(self, tool_prefix=self.tool_prefix or self.name)
         if not isinstance(self.tool_prefix, str) or not _TOOL_PREFIX.fullmatch(self.tool_prefix):
             raise InvalidServer(
-                f"CLIServer: the tool_prefix is {shorten(self.tool_prefix)}; "
-                "give a text of letters, digits, _ and - (55 at most)."
+                f"CLIServer: tool_prefix is {shorten(self.tool_prefix)}; "
+                "use letters, digits, _ and - (55 at most)."
             )
         if not isinstance(self.description, (str, type(None))):
             given = shorten(self.description)
-            raise InvalidServer(f"{self.name}: description is {given}; give a text.")
+            raise InvalidServer(f"{self.name}: description is {given}; pass a string.")
         if not self.command:
-            raise InvalidServer(f"CLIServer({self.name!r}): give the command that it runs.")
+            raise InvalidServer(f"CLIServer({self.name!r}) has no command. Pass the one to run.")
         if not is_whole(self.max_output, 1):
             given = shorten(self.max_output)
             raise InvalidServer(
-                f"max_output of CLIServer({self.name!r}) is {given}; give a number of bytes from 1."
+                f"max_output of CLIServer({self.name!r}) is {given}; pass a number of bytes from 1."
             )
         _set(self, env=_convert_mapping(self, "env"))
         _check_seconds(self, "timeout")
@@ -242,7 +249,7 @@ def _split_command(server: object, command: object) -> tuple[str, ...]:
         except ValueError as error:
             raise InvalidServer(
                 f"The command {shorten(command)} cannot be split into words ({error}). "
-                "Give a list of words instead."
+                "Pass a list of words instead."
             ) from None
     if isinstance(command, Iterable):
         words = [*command]
@@ -250,20 +257,20 @@ def _split_command(server: object, command: object) -> tuple[str, ...]:
         words = [command]
     for word in words:
         if not isinstance(word, (str, os.PathLike)):
-            raise _new_bad_value(server, "command", "a text, or a list of texts")
+            raise _new_bad_value(server, "command", "a string or a list of strings")
     return tuple(map(os.fspath, words))
 
 
 def _convert_mapping(server: Any, name: str) -> RedactedMapping:
     given = getattr(server, name)
     if not isinstance(given, Mapping):
-        raise _new_bad_value(server, name, "a mapping of names to texts")
+        raise _new_bad_value(server, name, "a mapping of names to strings")
     for variable, value in given.items():
         if not isinstance(variable, str) or not isinstance(value, str):
             # Only the type: the value may be a secret.
             raise InvalidServer(
                 f"{name}[{variable!r}] of the server {shorten_name(server.label)!r} "
-                f"is {type(value).__name__}; give a text."
+                f"is {type(value).__name__}; pass a string."
             )
     return RedactedMapping(given)
 
@@ -282,7 +289,7 @@ def _check_seconds(server: Server, *names: str) -> None:
         if not is_number(value, most=LONGEST) or not value:
             raise InvalidServer(
                 f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; "
-                f"give a number of seconds above 0, and at most {LONGEST:,}."
+                f"pass a number of seconds above 0 and at most {LONGEST:,}."
             )
 
 
@@ -292,10 +299,10 @@ def _check_choice(server: Server, name: str, choices: Sequence[object]) -> None:
         expected = " or ".join(map(repr, choices))
         raise InvalidServer(
             f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; "
-            f"give {expected}."
+            f"pass {expected}."
         )
 
 
 def _new_bad_value(server: object, name: str, expected: str) -> InvalidServer:
     given = shorten(getattr(server, name))
-    return InvalidServer(f"{type(server).__name__}: {name} is {given}; give {expected}.")
+    return InvalidServer(f"{type(server).__name__}: {name} is {given}; pass {expected}.")

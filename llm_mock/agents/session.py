@@ -13,21 +13,21 @@ from llm_mock.errors import InvalidSession
 
 
 class AgentSession:
-    """The conversation of an agent over several runs; give it to `aitest_run` as the agent.
+    """The conversation of an agent over several runs; pass it to `aitest_run` as the agent.
 
-    A failed run leaves no trace in the conversation: the next one continues from the last that
-    succeeded. A session is continued as it began, by `aitest_run` or by `aitest_run_sync`; its runs
-    are sequential.
+    A failed run is removed from the conversation: the next run continues after the last successful
+    one. All runs of a session must use the same function, `aitest_run` or `aitest_run_sync`, one
+    after the other.
 
     Args:
-        agent: the agent. Its servers keep their state between runs anyway, within a test.
-        conversation: an `llm` conversation to continue; None begins a new one.
+        agent: the agent. Within a test, its servers keep their state even without a session.
+        conversation: an `llm` conversation to continue; None starts a new one.
     """
 
     def __init__(self, agent: Agent, conversation: Any = None) -> None:
         self.agent = agent
         self.results: list[AgentResult] = []
-        """The result of each run, failed ones included."""
+        """The result of each run, including failed runs."""
         self._conversation = conversation
         self._running = False
 
@@ -36,7 +36,7 @@ class AgentSession:
 
     @property
     def responses(self) -> list[Any]:
-        """The `llm` responses of the conversation so far, those that it began with included."""
+        """The `llm` responses of the conversation so far, including those it started with."""
         if self._conversation is None:
             return []
         return list(self._conversation.responses)
@@ -51,8 +51,8 @@ class AgentSession:
         __tracebackhide__ = True
         if self._running:
             raise InvalidSession(
-                "This session is running already. Its runs are sequential: await one before you "
-                "start the next."
+                "This session is already running. Await the current run before you start the next "
+                "one."
             )
         new_conversation = model.conversation()
         conversation = self._conversation
@@ -60,13 +60,13 @@ class AgentSession:
             conversation = new_conversation
         if type(conversation) is not type(new_conversation):
             raise InvalidSession(
-                "One session cannot use both aitest_run and aitest_run_sync, because llm keeps "
-                "synchronous and asynchronous conversations apart."
+                "A session cannot use both aitest_run and aitest_run_sync, because llm keeps "
+                "synchronous and asynchronous conversations apart. Use one of them for all runs."
             )
         undo = save_state(conversation)
         runs = len(self.results)
         self._running = True
-        # The model is another object in each run.
+        # Each run has a new model object.
         conversation.model = model
         try:
             yield conversation

@@ -33,18 +33,18 @@ class Skill:
     """The text of the file without its front matter."""
     description: str = ""
     references: Mapping[str, str | None] = field(default_factory=dict, repr=False, hash=False)
-    """The documents that the model may list and read with two tools: texts by path.
+    """The documents that the model can list and read with two tools: texts by path.
 
-    None is a document that is not text."""
+    The text of a binary file is None."""
 
     @classmethod
     def from_path(cls, path: str | Path) -> Skill:
         """Read a skill.
 
         Args:
-            path: the folder of the skill, or its `SKILL.md`. Front matter may give `name` (by
-                default the name of the folder) and `description`. The files in its folder
-                `references` are its references.
+            path: the folder of the skill, or its `SKILL.md`. The front matter may set `name` (by
+                default the name of the folder) and `description`. The files in the subfolder
+                `references` are the references.
 
         Raises:
             InvalidFile: the file cannot be read, its front matter is invalid YAML (the message
@@ -76,7 +76,7 @@ class Skill:
 
     @property
     def parts(self) -> dict[str, str]:
-        """The configuration as texts by name, to compare agents."""
+        """The configuration as strings by name, to compare agents."""
         parts = {"skill": f"{self.name}: {self.content}"}
         if self.references:
             # Documents of the same names may differ.
@@ -103,8 +103,8 @@ def _read_references(skill: Path) -> dict[str, str | None]:
         # A link could give the model files that are no part of the skill.
         if not path.resolve().is_relative_to(skill.resolve()):
             raise InvalidFile(
-                f"{path}: the file is a link that leads out of the skill's folder; "
-                "put the file there"
+                f"{path}: the link leads out of the skill's folder; "
+                "replace it with a copy of the file"
             )
         if len(references) == MAX_REFERENCES:
             raise InvalidFile(f"{folder}: the folder has more than {MAX_REFERENCES:,} files")

@@ -1,4 +1,4 @@
-"""Offer the references of a skill as tools, which read no files but have the documents."""
+"""Offer the references of a skill as tools, which keep the documents in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIST, READ = "list_skill_references", "read_skill_reference"
 
 @dataclass(eq=False, repr=False)
 class SkillTool(AgentTool):
-    """A tool that answers at once."""
+    """A tool that is a function of this process."""
 
     answer: Callable[[JSONObject], ToolAnswer]
 
@@ -41,8 +41,8 @@ def with_skill_tools(tools: Sequence[AgentTool], skill: Skill | None) -> list[Ag
         if tool.name in (LIST, READ):
             raise InvalidAgent(
                 f"Two tools are named {tool.name}: one for the references of the skill "
-                f"{shorten_name(skill.name)!r}, and one of a server. Leave that of the server out "
-                "with tools=[…], or make the skill without references."
+                f"{shorten_name(skill.name)!r}, and one of a server. Exclude the server's tool "
+                "with tools=[…], or remove the references of the skill."
             )
     return [*tools, _new_list_tool(skill), _new_read_tool(skill)]
 

@@ -35,7 +35,7 @@ _new: deque[AgentResult] = deque()
 
 
 def note(result: AgentResult) -> None:
-    """Keep the result of a run if a test is running."""
+    """Record the result of a run if a test is running."""
     if "PYTEST_CURRENT_TEST" in os.environ:
         _new.append(result)
 
@@ -88,14 +88,14 @@ class RunsOfTest:
 
 
 def _get_key(result: AgentResult) -> str:
-    """Return a hash that only runs of one agent share, in every process."""
+    """Return a hash that identifies the agent of a run in every process."""
     configuration = (result.agent, result.model, sorted(result.parts.items()))
     return hashlib.sha256(repr(configuration).encode()).hexdigest()
 
 
 def _count(result: AgentResult) -> JSONObject:
     parts = {"model": result.model, **result.parts}
-    # It only tells agents apart, and is long.
+    # It is long, and only needed to tell agents apart.
     parts.pop("configuration", None)
     return {
         "agent": result.agent,

@@ -57,14 +57,14 @@ class Output(asyncio.Protocol):
 
 
 class SupervisedProcess:
-    """A command that ends with this process at the latest, even if that is killed.
+    """A command that ends when this process ends at the latest, even if this process is killed.
 
     It belongs to the running event loop.
 
     Args:
         server: the configuration with the command.
         arguments: further arguments.
-        with_input: whether standard input is a pipe instead of empty.
+        with_input: make standard input a pipe; without it, standard input is empty.
 
     Raises:
         ServerError: the command cannot be started.
@@ -78,8 +78,8 @@ class SupervisedProcess:
     ) -> None:
         if sys.platform == "win32":
             raise ServerError(
-                "Commands of servers need Linux or macOS: elsewhere nothing ensures that they end "
-                "with the test run. An MCP server at a URL works everywhere."
+                "Server commands are not supported on Windows, because nothing would ensure that "
+                "they end with the test run. Use Linux or macOS, or an MCP server at a URL."
             )
         environment = build_environment(server)
         command = [*resolve_command(server, environment), *arguments]
@@ -88,7 +88,7 @@ class SupervisedProcess:
         else:
             stop_timeout = GRACE
         self.ending_timeout = GRACE + stop_timeout + supervisor.KILLING + 1
-        """The seconds after which the supervisor itself is given up."""
+        """The seconds after which the supervisor itself is killed."""
         options = map(str, (os.getpid(), GRACE, stop_timeout))
         try:
             # Isolated and without site-packages, it starts in a few milliseconds.
@@ -144,7 +144,7 @@ class SupervisedProcess:
         protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
         transport, _ = await loop.connect_write_pipe(lambda: protocol, self._supervisor.stdin)
         self._transports["stdin"] = transport
-        # Kept, because a StreamWriter closes its pipe when it is collected.
+        # Kept, because a StreamWriter closes its pipe when it is garbage-collected.
         self._writer = asyncio.StreamWriter(transport, protocol, None, loop)
         return self._writer
 
@@ -170,13 +170,13 @@ class SupervisedProcess:
         """End the command and its child processes, and close its pipes.
 
         Args:
-            at_once: whether to kill it instead of letting it end by itself.
+            at_once: kill it instead of letting it exit by itself.
         """
         # Many servers end by themselves when their standard input ends.
         self._close("stdin")
         self._supervisor.send_signal(signal.SIGUSR1 if at_once else signal.SIGTERM)
         if await self.wait(self.ending_timeout) is None:
-            # Its command cannot be killed either.
+            # The supervisor could not kill its command.
             self._supervisor.kill()
             self._supervisor.wait()
         for output in self._outputs:

@@ -5,17 +5,17 @@ Run as a file by `python -I -S`, so that it imports little and starts in a few m
     supervisor.py PARENT GRACE STOP_TIMEOUT COMMAND [ARGUMENT …]
 
 `PARENT` is the process id of the parent. When the parent has ended, or on SIGTERM, SIGINT or
-SIGHUP, the command has `GRACE` seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then it
-is killed. On SIGUSR1 it is killed at once. Standard input, output and error are those of the
-command.
+SIGHUP, the command has `GRACE` seconds to exit by itself. Then it gets SIGTERM, and `STOP_TIMEOUT`
+seconds later it is killed. On SIGUSR1 it is killed at once. The command gets the standard input,
+output and error of this process.
 
 The supervisor ends as the command ends: with its exit status, or by the same signal; with 127 if it
 could not be started.
 
-The processes that the command leaves behind are killed, also those that left its group. On Linux
-these are all. Elsewhere `ps` finds processes that left the group while their parent lives, or while
-they are in the session of the supervisor; a process in a session of its own whose parent ended by
-itself survives.
+The processes that the command leaves behind are killed, including those that left its group. On
+Linux these are all processes. Elsewhere `ps` finds a process that left the group only while its
+parent lives, or while it is in the session of the supervisor. A process in its own session whose
+parent ended by itself survives.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import time
 PARENT_CHECK = 0.5
 """The seconds between two checks whether the parent still lives."""
 KILLING = 5.0
-"""The seconds after which processes that cannot be killed are given up."""
+"""The seconds after which to give up on processes that cannot be killed."""
 # `PR_SET_CHILD_SUBREAPER` of Linux: orphans below this process become its children, not those
 # of process 1.
 SUBREAPER = 36
@@ -40,7 +40,7 @@ IS_LINUX = sys.platform.startswith("linux")
 
 
 class Supervisor:
-    """Starts a command with the standard streams of this process, which replaces its own.
+    """Starts a command with the standard streams of this process, and then closes its own.
 
     Args:
         parent: the id of the parent process.
@@ -109,7 +109,10 @@ class Supervisor:
         return self.status
 
     def _wait(self, seconds: float | None) -> None:
-        """Wait until the command has ended, for some seconds or (None) until it must end."""
+        """Wait until the command has ended, for at most some seconds.
+
+        None waits until the command must be ended.
+        """
         if seconds is None:
             deadline = None
         else:
@@ -147,7 +150,7 @@ class Supervisor:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of processes that the command leaves behind, if the system can do that."""
+    """Become the parent of processes that the command leaves behind, if the system supports it."""
     if IS_LINUX:
         import ctypes
 
@@ -180,7 +183,7 @@ def _list_children() -> list[int]:
         return []
     children = []
     for process in filter(str.isdigit, os.listdir("/proc")):
-        # A process may end meanwhile.
+        # The process may have ended by now.
         with contextlib.suppress(OSError):
             path = f"/proc/{process}/stat"
             with open(path, encoding="utf-8", errors="replace") as file:
@@ -194,7 +197,7 @@ def _list_children() -> list[int]:
 
 def _processes() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Return the parent and the identity (id and start time) of each process, by its id."""
-    # Here, because it costs milliseconds that Linux need not spend.
+    # Imported here, because Linux does not need it and it takes milliseconds.
     import subprocess
 
     command = ["ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "lstart="]
@@ -255,7 +258,7 @@ def _kill(identities: set[tuple[str, ...]]) -> None:
 
 
 def _end_alike(status: int) -> None:
-    """End as the command ended."""
+    """End with the exit status or the signal of the command."""
     if status < 0:
         import resource
 

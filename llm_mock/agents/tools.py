@@ -1,4 +1,4 @@
-"""Define the tools that are offered to a model, and the answers of their calls."""
+"""The tools that are offered to a model, and their answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ToolAnswer:
     """The answer of a tool. A failed call raises nothing: its answer has `is_error`.
 
     Attributes:
-        text: the output for the model; data alone is here as JSON.
+        text: the output for the model; structured content without a text is here as JSON.
         structured: the structured content of an MCP result: any JSON value.
         attachments: images, audio and binary resources.
         is_error: whether the tool failed or could not be called, because of invalid arguments, a
@@ -67,11 +67,11 @@ class AgentTool(ABC):
 
         Args:
             arguments: a JSON object.
-            timeout: seconds; None is the tool's own timeout.
+            timeout: the timeout in seconds; None uses the tool's own.
 
         Returns:
-            The answer. It has `is_error` also if the arguments violate the schema, the server died
-            or the time is up.
+            The answer. `is_error` is also set if the arguments violate the schema, the server died
+            or the call timed out.
         """
         return self._check(arguments) or self._call(arguments, timeout)
 
@@ -123,7 +123,7 @@ class ServerTool(AgentTool):
 
     @property
     def timeout(self) -> float:
-        """The seconds that a call may take by the configuration of the server."""
+        """The timeout of a call in seconds, from the configuration of the server."""
         if isinstance(self.server, MCPServer):
             return self.server.call_timeout
         return self.server.timeout
@@ -147,6 +147,6 @@ class ServerTool(AgentTool):
 
 def _new_closed_answer() -> ToolAnswer:
     return ToolAnswer(
-        "The servers of this tool were ended. Ask the pool for its tools again.",
+        "The server of this tool was stopped. Request its tools from the pool again.",
         is_error=True,
     )

@@ -66,11 +66,11 @@ def test_a_temperature_is_an_option() -> None:
         "temperature": 1
     }
     with pytest.raises(
-        InvalidAgent, match=r"has temperature and options\['temperature'\]: give one of the two"
+        InvalidAgent, match=r"has both temperature and options\['temperature'\]. Pass only one"
     ):
         Provider("m", {"temperature": 1}, temperature=0)
     with pytest.raises(
-        InvalidAgent, match=r"temperature of Provider\(…\) is 'hot'; give a number from 0"
+        InvalidAgent, match=r"temperature of Provider\(…\) is 'hot'; pass a number from 0"
     ):
         Provider("m", temperature="hot")  # type: ignore[arg-type]
 
@@ -159,23 +159,23 @@ def test_the_skill_goes_before_the_system_prompt() -> None:
     [
         (
             {"provider": None},
-            "provider of Agent(…) is of type NoneType; give a Provider or a model id.",
+            "provider of Agent(…) is of type NoneType; pass a Provider or a model id.",
         ),
-        ({"provider": ""}, "model of Provider(…) is ''; give the id of a model."),
+        ({"provider": ""}, "model of Provider(…) is ''; pass a model id."),
         (
             {"mcp_servers": CLIServer("a", "b")},
-            "mcp_servers of Agent(…) is of type CLIServer; give a list of MCPServer.",
+            "mcp_servers of Agent(…) is of type CLIServer; pass a list of MCPServer.",
         ),
-        ({"cli_servers": ["git"]}, "cli_servers of Agent(…) is 'git'; give a list of CLIServer."),
-        ({"cli_servers": "git"}, "cli_servers of Agent(…) is 'git'; give a list of CLIServer."),
+        ({"cli_servers": ["git"]}, "cli_servers of Agent(…) is 'git'; pass a list of CLIServer."),
+        ({"cli_servers": "git"}, "cli_servers of Agent(…) is 'git'; pass a list of CLIServer."),
         (
             {"skill": "weather"},
-            "skill of Agent(…) is 'weather'; give a Skill (Skill.from_path(…)).",
+            "skill of Agent(…) is 'weather'; pass a Skill (Skill.from_path(…)).",
         ),
-        ({"system_prompt": 3}, "system_prompt of Agent(…) is 3; give a text."),
-        ({"max_turns": 0}, "max_turns of Agent(…) is 0; give a whole number from 1."),
-        ({"timeout": 0}, "timeout of Agent(…) is 0; give a number of seconds above 0."),
-        ({"max_turns": True}, "max_turns of Agent(…) is true; give a whole number from 1."),
+        ({"system_prompt": 3}, "system_prompt of Agent(…) is 3; pass a string."),
+        ({"max_turns": 0}, "max_turns of Agent(…) is 0; pass a whole number from 1."),
+        ({"timeout": 0}, "timeout of Agent(…) is 0; pass a number of seconds above 0."),
+        ({"max_turns": True}, "max_turns of Agent(…) is true; pass a whole number from 1."),
     ],
 )
 def test_what_can_never_run_is_refused(changes: dict[str, Any], message: str) -> None:

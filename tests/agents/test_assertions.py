@@ -113,7 +113,7 @@ def test_what_is_no_score_is_an_error_and_never_a_number(
     given = {"data": reply} if isinstance(reply, dict) else {"text": reply}
     mock_llm_responses.set("judge", Reply(**given, invalid=True))
     with pytest.raises(
-        JudgeError, match="The model 'judge' that judges gave no verdict, such as "
+        JudgeError, match="The judge 'judge' returned no valid verdict: expected JSON such as "
     ) as failure:
         llm_score("Text", criteria, judge="judge")
     graded = '{"reason": "…", "score": 0.5}'
@@ -125,12 +125,12 @@ def test_a_judge_that_fails_or_cannot_judge_is_no_verdict(
     mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set_error("judge", RuntimeError("no power"))
-    with pytest.raises(JudgeError, match="'judge' that judges failed: RuntimeError: no power"):
+    with pytest.raises(JudgeError, match="The judge 'judge' failed: RuntimeError: no power"):
         llm_assert("Text", "x", judge="judge")
     mock_llm_calls.get_model("plain").supports_schema = False
-    with pytest.raises(JudgeError, match="'plain' cannot judge, as it supports no schemas"):
+    with pytest.raises(JudgeError, match="'plain' does not support schemas"):
         llm_assert("Text", "x", judge="plain")
-    with pytest.raises(JudgeError, match=r"No model judges: .*llm_mock_judge.*judge=MODEL"):
+    with pytest.raises(JudgeError, match=r"No judge is configured. .*llm_mock_judge.*judge=MODEL"):
         llm_assert("Text", "x", judge="")
 
 
@@ -147,13 +147,13 @@ def test_a_judge_for_whom_nothing_is_scripted_is_an_unexpected_call(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ((PNG, "x"), r"not bytes; an image is llm.Attachment\(content=…\)"),
+        ((PNG, "x"), r"not bytes. Pass an image as llm.Attachment\(content=…\)"),
         (([3], "x"), "not 3"),
-        (("text", {}), "needs a criterion"),
+        (("text", {}), "needs at least one criterion"),
         (("text", {"a b": "x"}), "The name of a criterion is 'a b'"),
-        (("text", {"a": " "}), "The criterion a is ' '; give a text"),
+        (("text", {"a": " "}), "The criterion a is ' '; pass a string"),
         (("text", "x", {"a": 1}), "weights has 'a', which is not the name of a criterion"),
-        (("text", {"a": "x"}, {"a": 0}), r"weights\['a'\] is 0; give a number above 0"),
+        (("text", {"a": "x"}, {"a": 0}), r"weights\['a'\] is 0; pass a number above 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_a_model_is_asked(

@@ -181,7 +181,7 @@ def test_a_command_that_is_gone_at_the_call_is_an_answer(pool: ServerPool, tmp_p
     script.unlink()
     answer = tool.call({})
     assert answer.is_error
-    assert "there is no such executable file" in answer.text
+    assert "is not an executable file" in answer.text
 
 
 def test_a_file_that_is_no_program_is_an_answer(pool: ServerPool, tmp_path: Path) -> None:
@@ -198,16 +198,16 @@ def test_a_file_that_is_no_program_is_an_answer(pool: ServerPool, tmp_path: Path
     [
         (
             {"command": "no-such-command"},
-            "'no-such-command' was not found; it is in none of the folders of PATH: ",
+            "the command 'no-such-command' is not in PATH (",
         ),
-        ({"command": "./no-such-file"}, "there is no such executable file"),
+        ({"command": "./no-such-file"}, "is not an executable file"),
         (
             {"command": "git", "cwd": "no/such/folder"},
-            "cannot run in 'no/such/folder': there is no such folder",
+            "cannot run in 'no/such/folder': the folder does not exist",
         ),
         (
             {"command": "git", "env": {"A": "${NO_SUCH_VARIABLE}"}},
-            "needs the environment variable NO_SUCH_VARIABLE",
+            "the environment variable NO_SUCH_VARIABLE is not set",
         ),
     ],
 )

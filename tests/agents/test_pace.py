@@ -84,6 +84,6 @@ def test_nobody_waits_where_a_mock_answers(run: Run, mock_llm_calls: LLMMock) ->
 def test_a_limit_is_a_whole_number(value: object) -> None:
     with pytest.raises(
         InvalidAgent,
-        match=r"requests_per_minute of Provider\(…\) is .*; give a whole number from 1",
+        match=r"requests_per_minute of Provider\(…\) is .*; pass a whole number from 1",
     ):
         Provider("m", requests_per_minute=value)  # type: ignore[arg-type]

@@ -99,7 +99,7 @@ def test_a_server_that_speaks_sse_is_told_from_one_that_does_not(
     shared: ServerPool, bank_over_sse: MCPServer
 ) -> None:
     with pytest.raises(
-        ServerError, match=r"cannot be used: .* Does it speak SSE\? Say transport=\"sse\"\.$"
+        ServerError, match=r"cannot be used: .* If it uses SSE, pass transport=\"sse\"\.$"
     ):
         shared.tools([MCPServer(url=bank_over_sse.url)])
 
@@ -115,7 +115,7 @@ def test_only_a_url_of_sse_without_a_transport_is_asked_whether_it_speaks_it(
         port = listening.getsockname()[1]
     with pytest.raises(ServerError) as caught:
         shared.tools([MCPServer(url=f"http://127.0.0.1:{port}/{path}", transport=transport)])
-    assert ("Does it speak SSE?" in str(caught.value)) == asks
+    assert ("If it uses SSE" in str(caught.value)) == asks
 
 
 def test_a_tool_that_refuses_is_an_answer(shared: ServerPool, bank: MCPServer) -> None:
@@ -228,7 +228,7 @@ def test_only_the_tools_that_a_filter_lets_through_are_offered(pool: ServerPool,
     with pytest.raises(ServerError) as caught:
         pool.tools([raw(tools=["echo", "ECHO"], name="raw")])
     assert str(caught.value).startswith(
-        "The server 'raw' has no tool that matches 'ECHO' (tools). It has echo, about,"
+        "No tool of the server 'raw' matches 'ECHO' (tools). Its tools: echo, about,"
     )
 
 
@@ -242,7 +242,7 @@ def test_two_servers_with_one_tool_are_an_error_that_names_both(pool: ServerPool
 
 
 def test_one_name_for_two_tools_is_an_error_wherever_they_are(pool: ServerPool, raw: Raw) -> None:
-    with pytest.raises(ServerError, match=r"Two servers .*'\. .*are told apart by name=…\."):
+    with pytest.raises(ServerError, match=r"Two servers .*'\. .*To distinguish .* set name=…\."):
         pool.tools([raw(env={"A": "1"}), raw(env={"A": "2"})])
     with pytest.raises(ServerError, match="The server 'raw' lists two tools named 'echo'"):
         pool.tools([raw("--twice", name="raw")])
@@ -281,7 +281,7 @@ def test_the_tools_of_a_closed_pool_say_so(pool: ServerPool, raw: Raw) -> None:
     pool.close()
     pool.close()
     expected = ToolAnswer(
-        "The servers of this tool were ended. Ask the pool for its tools again.", is_error=True
+        "The server of this tool was stopped. Request its tools from the pool again.", is_error=True
     )
     assert tools["echo"].call({"text": "?"}) == expected
     assert asyncio.run(tools["echo"].call_async({"text": "?"})) == expected
@@ -295,7 +295,7 @@ def test_the_loop_of_a_pool_does_not_wait_for_itself(pool: ServerPool, raw: Raw)
     async def call_from_within() -> ToolAnswer:
         return tools["echo"].call({"text": "?"})
 
-    with pytest.raises(RuntimeError, match="would wait for itself"):
+    with pytest.raises(RuntimeError, match="cannot wait for itself"):
         loop.run(call_from_within())
 
 
@@ -379,6 +379,6 @@ def test_a_server_of_one_test_ends_with_it(pool: ServerPool, raw: Raw, marker: s
 
 def test_an_unknown_scope_is_refused() -> None:
     with pytest.raises(
-        InvalidServer, match="scope of the server 'bank' is 'module'; give 'session' or 'test'"
+        InvalidServer, match="scope of the server 'bank' is 'module'; pass 'session' or 'test'"
     ):
         MCPServer("python", name="bank", scope="module")  # type: ignore[arg-type]

@@ -113,14 +113,14 @@ def test_a_result_comes_back_from_json() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1}'])
 def test_what_is_no_result_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="Invalid result of an agent"):
+    with pytest.raises(ValueError, match="Invalid agent result"):
         result_from_json(text)
 
 
 def test_names_and_arguments_of_calls_are_told() -> None:
     assert RESULT.tool_names_called == ["read", "write"]
     assert RESULT.tool_call_arg("read", "path") == "a.txt"
-    with pytest.raises(LookupError, match="no call of send; called: read, write, read"):
+    with pytest.raises(LookupError, match="no call to send; called: read, write, read"):
         RESULT.tool_call_arg("send", "to")
     with pytest.raises(LookupError, match=r"no argument 'to' in write\(path="):
         RESULT.tool_call_arg("write", "to")
@@ -194,7 +194,7 @@ def test_a_run_without_calls_matches_no_calls() -> None:
 
 @pytest.mark.parametrize("mode", ["exact", None])
 def test_an_unknown_mode_is_an_error(mode: Any) -> None:
-    with pytest.raises(ValueError, match="write one of 'strict'"):
+    with pytest.raises(ValueError, match="Use one of 'strict'"):
         RESULT.tool_calls_match([], mode)
 
 
@@ -208,17 +208,18 @@ def test_what_is_no_expected_call_is_an_error(call: Any) -> None:
     ("finding", "shown"),
     [
         (RESULT.tool_was_called("read"), "<True: read was called>"),
-        (RESULT.tool_was_called("delete"), "<False: no call of delete; called: read, write, read>"),
-        (result().tool_was_called("delete"), "<False: no call of delete; called: no tool>"),
+        (RESULT.tool_was_called("delete"), "<False: no call to delete; called: read, write, read>"),
+        (result().tool_was_called("delete"), "<False: no call to delete; called: no tool>"),
         (
             RESULT.tool_was_called("write", path="c.txt"),
-            '<False: no call of write(path="c.txt"), but write(path="b.txt")>',
+            '<False: no call to write(path="c.txt"); other calls: write(path="b.txt")>',
         ),
         (
             result(
                 *[ToolCallRecord("read", {"line": line}, "") for line in range(4)]
             ).tool_was_called("read", line=9),
-            "<False: no call of read(line=9), but read(line=0), read(line=1), read(line=2)>",
+            "<False: no call to read(line=9); other calls: read(line=0), read(line=1), "
+            "read(line=2)>",
         ),
         (
             RESULT.tool_calls_match(["read", "read"]),
@@ -264,10 +265,10 @@ def test_the_transcript_shows_retries_waits_and_silence() -> None:
     call = Turn("", (WRITE,), Usage(1, 1))
     assert str(result(turns=(first, call))).splitlines()[3:] == [
         "  turn 1:",
-        "    waited 2.5 s for the limits of a minute",
-        "    asked again after 429: slow down",
-        "    asked again after 503",
-        "    (nothing said)",
+        "    waited 2.5 s for the rate limits",
+        "    retried after 429: slow down",
+        "    retried after 503",
+        "    (no text)",
         "  turn 2:",
         '    write(path="b.txt") ✗ no space  (1 ms)',
     ]

@@ -238,7 +238,7 @@ def test_a_run_that_takes_too_long_fails(
     start = time.monotonic()
     result = run(Agent("m", cli_servers=[slow], timeout=0.3), "Go")
     assert time.monotonic() - start < 20
-    assert result.error == "timeout=0.3 was reached: the run took longer than that many seconds"
+    assert result.error == "timeout=0.3 was reached: the run took longer than 0.3 seconds"
     assert (result.success, result.exception, result.final_response) == (False, None, "")
 
 
@@ -403,7 +403,7 @@ def test_only_an_agent_or_a_session_can_be_run(agent: Any) -> None:
 
 
 def test_the_prompt_is_a_text() -> None:
-    with pytest.raises(TypeError, match="The prompt of a run must be a text"):
+    with pytest.raises(TypeError, match="The prompt of a run must be a string"):
         aitest_run_sync(Agent("m"), None)  # type: ignore[arg-type]
 
 
@@ -459,7 +459,7 @@ def test_a_session_runs_once_at_a_time(mock_llm_responses: ResponseConfigurator)
     first, second = asyncio.run(twice(session))
     assert first.success
     assert isinstance(second, InvalidSession)
-    assert "running already" in str(second)
+    assert "already running" in str(second)
     assert asyncio.run(aitest_run(session, "c")), "the session can be used again"
 
 

@@ -77,7 +77,7 @@ def test_a_server_that_hangs_since_a_call_is_started_anew(
         (
             "break_protocol",
             (
-                "The call of the tool 'break_protocol' of the MCP server 'raw' failed: Internal "
+                "The call to the tool 'break_protocol' of the MCP server 'raw' failed: Internal "
                 "error: no such"
             ),
         ),
@@ -116,27 +116,24 @@ def test_lines_on_stdout_that_are_no_messages_are_overlooked(pool: ServerPool, r
     [
         (
             "no-such-server",
-            (
-                "The server 'it' cannot be started: 'no-such-server' was not found; it is in none "
-                "of the"
-            ),
+            ("The server 'it' cannot be started: the command 'no-such-server' is not in PATH ("),
         ),
         (
             "python -c 'import sys; sys.exit(\"no config\")'",
-            "ended when it was started, with exit code 1.\nThe last lines ",
+            "ended during its start, with exit code 1.\nThe last lines ",
         ),
         (
             "python -c pass",
             (
-                "The MCP server 'it' ended when it was started, with exit code 0. It wrote "
+                "The MCP server 'it' ended during its start, with exit code 0. It wrote "
                 "nothing to stderr."
             ),
         ),
         (
             "yes",
             (
-                "'it' is not an MCP server; it was ended.\n"
-                "It wrote lines to stdout that are not messages of MCP:\n  'y'\n"
+                "'it' is not an MCP server; it was stopped.\n"
+                "It wrote lines to stdout that are not MCP messages:\n  'y'\n"
             ),
         ),
     ],
@@ -152,7 +149,7 @@ def test_a_server_that_does_not_start_says_why(
 def test_a_server_that_writes_to_stdout_alone_is_shown_with_that(pool: ServerPool) -> None:
     with pytest.raises(ServerError) as caught:
         pool.tools([MCPServer("python -c 'print(\"Hello\")'", name="it")])
-    shown = "It wrote lines to stdout that are not messages of MCP:\n  'Hello'"
+    shown = "It wrote lines to stdout that are not MCP messages:\n  'Hello'"
     assert str(caught.value).endswith(shown)
 
 
@@ -162,14 +159,14 @@ def test_a_server_that_writes_to_stdout_alone_is_shown_with_that(pool: ServerPoo
         (
             ["--hang"],
             (
-                "within 0.5 seconds (start_timeout); it was ended.\n"
+                "within 0.5 seconds (start_timeout); it was stopped.\n"
                 "The last lines of its stderr:\n  waiting for"
             ),
         ),
         (
             ["--hang", "--banner"],
             (
-                "It wrote lines to stdout that are not messages of MCP:\n"
+                "It wrote lines to stdout that are not MCP messages:\n"
                 "  'Welcome to the raw server!'\nThe last lines of its stderr:\n  waiting for"
             ),
         ),
@@ -177,14 +174,14 @@ def test_a_server_that_writes_to_stdout_alone_is_shown_with_that(pool: ServerPoo
         (
             ["--refuse-version"],
             (
-                "The MCP server 'it' refused to start: I am too old for this. It wrote nothing to "
+                "The MCP server 'it' failed to start: I am too old for this. It wrote nothing to "
                 "stderr."
             ),
         ),
         (
             ["--die-at-list"],
             (
-                "ended when it was started, with exit code 1.\nThe last lines of its stderr:\n"
+                "ended during its start, with exit code 1.\nThe last lines of its stderr:\n"
                 "  no tools today"
             ),
         ),

@@ -144,21 +144,21 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
     [
         (
             lambda: MCPServer(),
-            r"MCPServer\(\): give the command that starts it, or the url where it listens",
+            r"MCPServer\(\) has no target. Pass the command that starts the server, or its url",
         ),
         (
             lambda: MCPServer("a", transport="sse"),
-            "transport of the server 'a' is 'sse'; give None or 'stdio'",
+            "transport of the server 'a' is 'sse'; pass None or 'stdio'",
         ),
-        (lambda: MCPServer(url="u", transport="stdio"), "give None or 'streamable-http' or 'sse'"),
+        (lambda: MCPServer(url="u", transport="stdio"), "pass None or 'streamable-http' or 'sse'"),
         (
             lambda: MCPServer("a", url="http://b"),
-            "'http://b' has a command and a URL: give one of the two",
+            "'http://b' has both a command and a URL. Pass only one",
         ),
         (lambda: MCPServer("a 'b"), "cannot be split into words"),
         (
             lambda: MCPServer("a", env={"PORT": 80}),
-            r"env\['PORT'\] of the server 'a' is int; give a text",
+            r"env\['PORT'\] of the server 'a' is int; pass a string",
         ),  # type: ignore[dict-item]
         (
             lambda: MCPServer(url="u", headers={"A": None}),
@@ -166,7 +166,7 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
         ),  # type: ignore[dict-item]
         (
             lambda: MCPServer("a", start_timeout=0),
-            "start_timeout of the server 'a' is 0; give a number of seconds",
+            "start_timeout of the server 'a' is 0; pass a number of seconds",
         ),
         (
             lambda: MCPServer("a", call_timeout=float("inf")),
@@ -174,25 +174,25 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
         ),
         (lambda: MCPServer("a", stop_timeout=0), "stop_timeout of the server 'a' is 0"),
         (lambda: MCPServer("a", call_timeout="5"), "call_timeout of the server 'a' is '5'"),  # type: ignore[arg-type]
-        (lambda: CLIServer("a", ""), r"CLIServer\('a'\): give the command that it runs"),
+        (lambda: CLIServer("a", ""), r"CLIServer\('a'\) has no command. Pass the one to run"),
         (lambda: CLIServer("a", "a", timeout=-1), "timeout of the server 'a' is -1"),
         (
             lambda: CLIServer("a", "a", max_output=0),
-            r"max_output of CLIServer\('a'\) is 0; give a number of bytes",
+            r"max_output of CLIServer\('a'\) is 0; pass a number of bytes",
         ),
-        (lambda: CLIServer("a", "a", max_output=1.5), "give a number of bytes"),  # type: ignore[arg-type]
-        (lambda: CLIServer(None, "a"), "CLIServer: name is null; give a text"),  # type: ignore[arg-type]
-        (lambda: CLIServer("", "a"), "CLIServer: name is ''; give a text"),
+        (lambda: CLIServer("a", "a", max_output=1.5), "pass a number of bytes"),  # type: ignore[arg-type]
+        (lambda: CLIServer(None, "a"), "CLIServer: name is null; pass a string"),  # type: ignore[arg-type]
+        (lambda: CLIServer("", "a"), "CLIServer: name is ''; pass a string"),
         (
             lambda: CLIServer("my tool é", "a"),
-            "the tool_prefix is 'my tool é'; give a text of letters, digits",
+            "CLIServer: tool_prefix is 'my tool é'; use letters, digits",
         ),
-        (lambda: CLIServer("a", "a", "x" * 56), r"the tool_prefix is 'x+'; give a text of letters"),
-        (lambda: CLIServer("a", "a", description=3), "a: description is 3; give a text"),  # type: ignore[arg-type]
-        (lambda: CLIServer("a", None), "CLIServer: command is null; give a text, or a list"),  # type: ignore[arg-type]
-        (lambda: MCPServer([1]), r"MCPServer: command is \[1\]; give a text, or a list"),  # type: ignore[list-item]
-        (lambda: MCPServer("a", env=["x"]), "MCPServer: env is .* give a mapping"),  # type: ignore[arg-type]
-        (lambda: CLIServer("a", "a", cwd=3), "CLIServer: cwd is 3; give a path"),  # type: ignore[arg-type]
+        (lambda: CLIServer("a", "a", "x" * 56), r"tool_prefix is 'x+'; use letters"),
+        (lambda: CLIServer("a", "a", description=3), "a: description is 3; pass a string"),  # type: ignore[arg-type]
+        (lambda: CLIServer("a", None), "CLIServer: command is null; pass a string or a list"),  # type: ignore[arg-type]
+        (lambda: MCPServer([1]), r"MCPServer: command is \[1\]; pass a string or a list"),  # type: ignore[list-item]
+        (lambda: MCPServer("a", env=["x"]), "MCPServer: env is .* pass a mapping"),  # type: ignore[arg-type]
+        (lambda: CLIServer("a", "a", cwd=3), "CLIServer: cwd is 3; pass a path"),  # type: ignore[arg-type]
     ],
 )
 def test_a_server_that_can_never_run_is_an_error_at_once(make: Any, message: str) -> None:
@@ -265,9 +265,8 @@ def test_a_missing_variable_is_named(pool: ServerPool) -> None:
     with pytest.raises(ServerError) as caught:
         pool.tools([MCPServer("python", name="bank", env={"KEY": "x${NO_SUCH_VARIABLE}"})])
     assert str(caught.value) == (
-        "The server 'bank' needs the environment variable NO_SUCH_VARIABLE (env['KEY'] has "
-        "${NO_SUCH_VARIABLE}), which "
-        "is not set. Set it, or write $${NO_SUCH_VARIABLE} if that very text is meant."
+        "The server 'bank' uses ${NO_SUCH_VARIABLE} in env['KEY'], but the environment variable "
+        "NO_SUCH_VARIABLE is not set. Set it, or write $${NO_SUCH_VARIABLE} for the literal text."
     )
-    with pytest.raises(ServerError, match=r"\(headers\['A'\] has \${NO_SUCH_VARIABLE}\)"):
+    with pytest.raises(ServerError, match=r"uses \${NO_SUCH_VARIABLE} in headers\['A'\],"):
         pool.tools([MCPServer(url="http://127.0.0.1:9/mcp", headers={"A": "${NO_SUCH_VARIABLE}"})])

@@ -88,7 +88,7 @@ FAILING: dict[str, tuple[Any, str]] = {
     "json": (checks.json(), "Output is not JSON"),
     "contains_json": (contains_json(), "Output contains no JSON object or list"),
     "of the prompt": (contains("Hello", of="prompt"), "Prompt does not contain 'Hello'"),
-    "tool_called": (tool_called("search", query="snow"), "Tool calls: no call of search("),
+    "tool_called": (tool_called("search", query="snow"), "Tool calls: no call to search("),
     "tool_calls": (tool_calls(["search"]), 'Tool calls: send(to="Ada") was not expected'),
     "trajectory": (trajectory(["search", "send"]), "Trajectory: search was expected, not the"),
     "trajectory in length": (trajectory(max_steps=2), "Trajectory: 3 steps, more than 2"),

@@ -64,7 +64,7 @@ def test_a_test_that_forgets_to_await_fails(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("-Werror")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["E*LLMMockError: aitest_run is a coroutine function*Use the fixture aitest_run_sync*"]
+        ["E*LLMMockError: aitest_run is async, but this test is not*fixture aitest_run_sync*"]
     )
 
 
@@ -122,7 +122,7 @@ def test_a_failed_assertion_says_what_was_called(pytester: pytest.Pytester) -> N
     result.stdout.fnmatch_lines(
         [
             (
-                'E*assert <False: no call of echo_execute(args="goodbye"), but '
+                'E*assert <False: no call to echo_execute(args="goodbye"); other calls: '
                 'echo_execute(args="hello")>'
             )
         ]

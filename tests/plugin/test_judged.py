@@ -99,7 +99,7 @@ def test_the_option_goes_before_all_and_without_a_judge_the_message_says_how(
     result = pytester.runpytest("-ollm_mock_judge=")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["E*JudgeError: No model judges: choose one for all tests (ini llm_mock_judge = MODEL*"]
+        ["E*JudgeError: No judge is configured. Set one for all tests (ini llm_mock_judge = *"]
     )
 
 

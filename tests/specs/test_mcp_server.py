@@ -344,9 +344,8 @@ def test_a_plugin_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, counter=PLUGIN, shop="import shop\n\n1 / 0\n")
     with pytest.raises(ServerError) as caught, run_tools_server(yaml_path, allowed_hosts=LOOPBACK):
         pass
-    assert (
-        "The MCP server 'tools of login.yaml' ended when it was started, with exit code 1."
-        in str(caught.value)
+    assert "The MCP server 'tools of login.yaml' ended during its start, with exit code 1." in str(
+        caught.value
     )
     assert (
         "plugins/shop.py:3: the plugin cannot be imported: ZeroDivisionError: division by zero"

@@ -199,8 +199,8 @@ TRAJECTORIES = [
     ),
     (
         "steps: [lookup, {model: gpt-4o-mini}], mode: in_order",
-        "Trajectory: the model gpt-4o-mini was not called then; steps: the model gpt-4o-mini, "
-        "the model gpt-4o, lookup, lookup, the model gpt-4o",
+        "Trajectory: the model gpt-4o-mini was not called in the expected order; steps: the model "
+        "gpt-4o-mini, the model gpt-4o, lookup, lookup, the model gpt-4o",
     ),
     (
         "steps: [{model: 'claude*'}], mode: superset",

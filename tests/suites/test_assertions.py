@@ -404,7 +404,7 @@ def test_several_assertions_are_evaluated_in_order() -> None:
         (
             {"calls": ["search", "send", "stop"]},
             False,
-            "Tool calls: stop was not called then; called: search, send",
+            "Tool calls: stop was not called in the expected order; called: search, send",
         ),
         (
             {"calls": ["stop"], "mode": "superset", "type": "not_tool_calls"},
@@ -425,7 +425,7 @@ def test_several_assertions_are_evaluated_in_order() -> None:
         (
             {"type": "tool_called", "name": "search", "arguments": {"query": "snow"}},
             False,
-            'Tool calls: no call of search(query="snow"), but search(query=',
+            'Tool calls: no call to search(query="snow"); other calls: search(query=',
         ),
         (
             {"type": "not_tool_called", "name": "send"},

@@ -283,7 +283,7 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
         ],
         (
             "  tools:\n    - {type: cli, name: 'a b', command: c}\n",
-            "13: CLIServer: the tool_prefix is 'a b'",
+            "13: CLIServer: tool_prefix is 'a b'",
         ),
         (
             "  tools:\n    - {type: function, function: add}\n",
