@@ -41,7 +41,7 @@ class ModelBehaviour:
         return generate_reply(schema)
 
     def generate_tool_call(self, request: Request) -> Reply | None:
-        """Return a call of the tool that a request asks for; None if it asks for no call."""
+        """Return a call to the tool that a request requires; None if it requires no call."""
         demand = request.read_tool_demand()
         if demand is None or not demand.is_required:
             return None
@@ -66,7 +66,7 @@ class ModelBehaviour:
     def apply_latency(
         self, reply: Reply, latency: Latency, record: Call
     ) -> tuple[Reply, list[float]]:
-        """Return a reply split as its latency asks, and the seconds before each piece."""
+        """Return a reply split according to its latency, and the seconds before each piece."""
         from llm_mock.behaviour import pacing
 
         return pacing.apply_latency(reply, latency, record)

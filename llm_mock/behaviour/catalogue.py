@@ -23,7 +23,7 @@ from llm_mock.errors import EndlessToolCalls
 # "The following is the answer to your question."
 ANOTHER_LANGUAGE = "以下是对您问题的回答。"
 MAX_TOOL_CALLS = 100
-"""The number of tool calls after which the application is taken to loop for ever."""
+"""The number of tool calls after which the application is assumed to loop forever."""
 # Longer than a usable client waits, shorter than the default timeouts of OpenAI's and Anthropic's
 # SDKs (600 s).
 SLOW_START = SlowStart(first_chunk=60.0)
@@ -86,9 +86,7 @@ def _surround_json(context: FaultContext) -> Reply | None:
     return context.change_reply(before + _indent(context.data) + after)
 
 
-@_register_fault(
-    "truncated-json", JSON, "The JSON ends in the middle, at the limit of output tokens."
-)
+@_register_fault("truncated-json", JSON, "The JSON is cut off at the limit of output tokens.")
 def _truncate_json(context: FaultContext) -> Reply | None:
     if context.data is UNSET:
         return None
@@ -134,7 +132,7 @@ def _iter_other_types(value: object) -> Iterator[Any]:
 
 @_register_fault(
     "missing-field",
-    f"{JSON} with a field that is required",
+    f"{JSON} with a required field",
     "A required field of the JSON is missing.",
 )
 def _remove_field(context: FaultContext) -> Reply | None:
@@ -147,7 +145,7 @@ def _remove_field(context: FaultContext) -> Reply | None:
     return None
 
 
-@_register_fault("extra-field", f"{JSON} with an object in it", "The JSON has an extra field.")
+@_register_fault("extra-field", f"{JSON} that contains an object", "The JSON has an extra field.")
 def _add_field(context: FaultContext) -> Reply | None:
     objects = context.list_objects()
     if not objects:
@@ -171,8 +169,8 @@ def _refuse(context: FaultContext) -> Reply | None:
 
 @_register_fault(
     "wrong-language",
-    "an answer with text that may be anything",
-    "The text is in another language (Chinese), in JSON wherever the schema allows it.",
+    "an answer with free text",
+    "The text is in another language (Chinese); in JSON, wherever the schema allows it.",
 )
 def _change_language(context: FaultContext) -> Reply | None:
     if context.data is UNSET:
@@ -230,9 +228,7 @@ def _change_tool_arguments(context: FaultContext) -> Reply | None:
     return context.change_reply(tool_calls=[BrokenToolCall(name, wrong)])
 
 
-@_register_fault(
-    "endless-tool-calls", TOOLS, "The model calls a tool again and again and never answers."
-)
+@_register_fault("endless-tool-calls", TOOLS, "The model keeps calling a tool and never answers.")
 def _call_tool_again(context: FaultContext) -> Reply | None:
     if context.applied >= MAX_TOOL_CALLS:
         raise EndlessToolCalls(
@@ -247,7 +243,7 @@ def _call_tool_again(context: FaultContext) -> Reply | None:
 
 @_register_fault(
     "repeated-answer",
-    "a call after an answer of the same model that differs",
+    "a call after a different answer of the same model",
     "The model repeats its first answer to every request.",
 )
 def _repeat_answer(context: FaultContext) -> Reply | None:
@@ -265,7 +261,7 @@ def _break_stream(context: FaultContext) -> Reply | None:
     error: Exception
     if context.request.stream is not False:
         error = make_provider_error(context.model_id, "broken_stream", provider=provider)
-    # Without a stream nothing arrives before the connection breaks.
+    # Without a stream, nothing arrives before the connection breaks.
     elif provider is None:
         error = make_provider_error(context.model_id, "no_connection")
     else:
@@ -278,7 +274,7 @@ def _break_stream(context: FaultContext) -> Reply | None:
 )
 def _truncate_stream(context: FaultContext) -> Reply | None:
     if context.request.stream is None:
-        # Through `llm` there is no wire: a stream that ends early is one with fewer chunks.
+        # Through `llm`, nothing is sent over HTTP, so a stream that ends early has fewer chunks.
         chunks = _split_chunks(context.reply)
         if not chunks:
             return None
@@ -290,8 +286,8 @@ def _truncate_stream(context: FaultContext) -> Reply | None:
 
 @_register_fault(
     "malformed-chunk",
-    f"{STREAM}, of an SDK",
-    "The stream ends within an event, which is not valid JSON.",
+    f"{STREAM} over HTTP",
+    "The stream ends within an event, so that its JSON is invalid.",
 )
 def _break_event(context: FaultContext) -> Reply | None:
     if not context.request.stream:
@@ -301,7 +297,7 @@ def _break_event(context: FaultContext) -> Reply | None:
 
 @_register_fault(
     "split-frames",
-    f"{STREAM}, of an SDK",
+    f"{STREAM} over HTTP",
     "The stream arrives in chunks that end within a string and within a character.",
 )
 def _split_frames(context: FaultContext) -> Reply | None:
@@ -313,7 +309,7 @@ def _split_frames(context: FaultContext) -> Reply | None:
 @_register_fault("stalled", STREAM, "The stream stalls after half of the answer.")
 def _stall_stream(context: FaultContext) -> Reply | None:
     if context.request.stream is None:
-        # Through `llm` the SDK inside its plugin times out, and raises this.
+        # Through `llm`, the SDK in the plugin would time out and raise this error.
         timeout = make_provider_error(context.model_id, "timeout")
         return _cut_by_error(context, timeout)
     if not context.request.stream:
@@ -342,7 +338,7 @@ def _filter_content(context: FaultContext) -> Reply | None:
     return _cut_off(context, "content_filter")
 
 
-@_register_fault("length", TEXT, "The answer ends in the middle, at the limit of output tokens.")
+@_register_fault("length", TEXT, "The answer is cut off at the limit of output tokens.")
 def _reach_limit(context: FaultContext) -> Reply | None:
     return _cut_off(context, "length")
 
@@ -380,19 +376,19 @@ def _take_first_half(chunks: list[Any]) -> list[Any]:
 for _name, _description, _error in (
     (
         "rate-limit",
-        "The provider refuses: too many requests (429, with Retry-After).",
+        "The provider limits the rate of requests (429, with Retry-After).",
         "rate_limit",
     ),
     ("overloaded", "The provider is overloaded (503; Anthropic 529).", "overloaded"),
     ("timeout", "The provider does not answer in time.", "timeout"),
     (
         "context-overflow",
-        "The provider refuses: the prompt is longer than the context (400).",
+        "The provider rejects a prompt that is longer than the context (400).",
         "context_overflow",
     ),
     (
         "invalid-key",
-        "The provider refuses: the key is invalid (401; Google 400; Bedrock 403).",
+        "The provider rejects the API key (401; Google 400; Bedrock 403).",
         "invalid_key",
     ),
 ):

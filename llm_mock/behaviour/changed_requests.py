@@ -1,4 +1,4 @@
-"""Changed requests: what a mock records and matches where one part of a request is missing."""
+"""Change requests: remove or replace one part before a mock records and matches them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llm_mock.core.request import Request
 from llm_mock.support.json_types import JSON, JSONObject
 
 OTHER_MODEL = "another-model"
-"""The model in place of the one that was called."""
+"""The id that replaces that of the called model."""
 TOOL_FIELDS = frozenset(
     ("tools", "tool_choice", "toolConfig", "tool_config", "functions", "function_call")
 )
@@ -28,17 +28,17 @@ SCHEMA_FIELDS = frozenset(
         "response_json_schema",
     )
 )
-"""The fields of a body that ask for a schema, of all APIs."""
+"""The fields of a body that request a schema, of all APIs."""
 MESSAGE_LISTS = ("messages", "contents", "input")
 """The fields of a body with the conversation."""
 FIELDS_WITHOUT_TEXT = frozenset(("role", "type", "model", "name", "id"))
-"""The fields of a body that hold no text of a prompt."""
+"""The fields of a body that contain no text of a prompt."""
 Sent = tuple[str, str, dict[str, str], JSONObject]
 """Method, URL, headers and body."""
 
 
 def empty_prompt(request: Request) -> Request | None:
-    """Return a request with an empty prompt; None for one without prompt."""
+    """Return a request with an empty prompt; None if it has no prompt."""
     if not request.prompt:
         return None
     texts = {request.prompt, *_list_last_texts(request)}
@@ -46,7 +46,7 @@ def empty_prompt(request: Request) -> Request | None:
 
 
 def empty_system(request: Request) -> Request | None:
-    """Return a request without system prompt; None if it has none."""
+    """Return a request without its system prompt; None if it has none."""
     system = request.system
     if not system:
         return None
@@ -68,7 +68,7 @@ def replace_text(request: Request, old: str, new: str) -> Request | None:
 
 
 def remove_message(request: Request, position: int) -> Request | None:
-    """Return a request without one message of its history; None if there is none there."""
+    """Return a request without one message of its history; None if the position has none."""
     messages = request.messages()
     if position >= len(messages):
         return None
@@ -78,7 +78,7 @@ def remove_message(request: Request, position: int) -> Request | None:
 
 
 def remove_tool_results(request: Request) -> Request | None:
-    """Return a request without the results of tools; None for one without them."""
+    """Return a request without its tool results; None if it has none."""
     if not request.tool_results:
         return None
     messages = request.messages()
@@ -108,7 +108,7 @@ def swap_model(request: Request) -> Request | None:
 
 
 def remove_tools(request: Request) -> Request | None:
-    """Return a request that offers no tools; None for one without tools."""
+    """Return a request that offers no tools; None if it has none."""
     if not request.tools or request.schema_is_a_tool:
         return None
     changed = _copy(request, lambda body: _drop_fields(body, TOOL_FIELDS))
@@ -117,7 +117,7 @@ def remove_tools(request: Request) -> Request | None:
 
 
 def remove_schema(request: Request) -> Request | None:
-    """Return a request that asks for no schema; None for one without it."""
+    """Return a request without its schema; None if it has none."""
     if not request.schema:
         return None
     is_tool = request.schema_is_a_tool
@@ -138,7 +138,7 @@ def find_earlier_messages(request: Request) -> list[int]:
     for index, message in enumerate(messages):
         if message["role"] == "assistant":
             last_answer = index
-    # Without an answer before it there is the prompt alone.
+    # Without an earlier answer, the prompt is the only message.
     earlier = [
         index
         for index, message in enumerate(messages[: last_answer + 1])
@@ -154,12 +154,12 @@ def _copy(
 ) -> Request:
     """Return a copy of a request whose HTTP request is changed as well."""
     changed = copy.copy(request)
-    # Most calls are recorded in a shorter way, which knows no changed messages.
+    # Most calls are recorded by a shortcut that ignores changed messages.
     _override(changed, is_text=False)
     sent = request.get_sent_request()
     if sent is not None:
         method, url, headers, body, extra_body = sent
-        # Changed at once: the application may reuse the body.
+        # Changed now, because the application may reuse the body.
         new_body = change_body(copy.deepcopy(body))
         new_sent = (method, change_url(url), headers, new_body, extra_body)
         _override(changed, body=new_body, get_sent_request=lambda: new_sent)
@@ -199,7 +199,7 @@ def _change_texts(request: Request, change: Callable[[str], str], in_system: boo
     Args:
         request: the request.
         change: returns the new text.
-        in_system: whether to change the system prompt, too.
+        in_system: whether to change the system prompt too.
     """
     last_user = _find_last_user(request)
     messages = []
@@ -258,14 +258,14 @@ def _replace_texts(value: JSON, change: Callable[[str], str]) -> JSON:
 
 
 def _drop_fields(value: JSON, names: frozenset[str]) -> JSON:
-    """Return a JSON object without some fields, also those of the objects in it."""
+    """Return a JSON object without some fields, including those of the objects in it."""
     if not isinstance(value, dict):
         return value
     return {name: _drop_fields(item, names) for name, item in value.items() if name not in names}
 
 
 def _remove_message(body: JSONObject, message: JSONObject) -> JSONObject:
-    """Return a body without the item that holds a message."""
+    """Return a body without the item that contains a message."""
     marks = list(_iter_marks(message))
     for name in MESSAGE_LISTS:
         items = body.get(name)

@@ -1,4 +1,4 @@
-"""Other answers of a model: text, data of the same schema, tool calls, an error."""
+"""Change the answers of a model: the text, the data, the tool calls, or into an error."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 OTHER_TEXT = "Something else entirely."
 """The text of a changed answer."""
 SECOND_TEXT = "Another answer."
-"""The same, in place of an answer that is the first text."""
+"""The text of a changed answer that already was `OTHER_TEXT`."""
 MAX_VALUES = 50
-"""The number of values in one answer that are changed."""
+"""The maximum number of values in one answer that are changed."""
 KEPT_FIELDS = ("usage", "resolved_model", "reasoning", "attachments", "latency")
 """The fields of a reply that survive a change of its content."""
 
 
 def change_text(request: Request, reply: Reply) -> Reply | None:
-    """Return a reply with another text; None for one without text, or in JSON."""
+    """Return a reply with another text; None if it has no text, or JSON."""
     if not _has_content(reply) or not reply.content or _read_json(reply) is not UNSET:
         return None
     text = SECOND_TEXT if reply.content == OTHER_TEXT else OTHER_TEXT
@@ -51,7 +51,7 @@ def change_data(request: Request, reply: Reply) -> Reply | None:
 
 
 def remove_tool_calls(request: Request, reply: Reply) -> Reply | None:
-    """Return a reply with a text in place of its tool calls; None without tool calls."""
+    """Return a reply with a text instead of its tool calls; None if it has no tool calls."""
     if not _has_content(reply) or not reply.tool_calls:
         return None
     return _make_reply(reply, reply.content or OTHER_TEXT)
@@ -79,7 +79,7 @@ def change_arguments(request: Request, reply: Reply) -> Reply | None:
 
 
 def empty_answer(request: Request, reply: Reply) -> Reply | None:
-    """Return a reply with an empty text; None for one that is empty."""
+    """Return a reply with an empty text; None if it is empty."""
     if reply.error is not None or reply.raw is not None:
         return None
     if not reply.content and not reply.tool_calls:
@@ -88,7 +88,7 @@ def empty_answer(request: Request, reply: Reply) -> Reply | None:
 
 
 def answer_error(request: Request, reply: Reply) -> Reply | None:
-    """Return an answer in place of an error; None for a reply that is an answer."""
+    """Return an answer instead of an error; None if the reply is an answer."""
     if reply.error is None or reply.error_after is not None:
         return None
     if not request.schema:
@@ -99,26 +99,26 @@ def answer_error(request: Request, reply: Reply) -> Reply | None:
 
 
 def fail(request: Request, reply: Reply) -> Reply | None:
-    """Return the error of an overloaded provider; None for a reply that is an error."""
+    """Return the error of an overloaded provider; None if the reply is an error."""
     if reply.error is not None:
         return None
     return Reply(error=ProviderError("overloaded"))
 
 
 def _has_content(reply: Reply) -> bool:
-    """Return whether a reply is one answer in the terms of the mock."""
+    """Return whether a reply is a single answer: no error, no raw body, no candidates."""
     if reply.error is not None:
         return False
     return reply.raw is None and not reply.candidates
 
 
 def _make_reply(reply: Reply, text: str | None = None, **fields: JSON) -> Reply:
-    """Return a reply with other content; usage and the like stay."""
+    """Return a reply with other content; the `KEPT_FIELDS` stay."""
     kept = {}
     for name in KEPT_FIELDS:
         kept[name] = getattr(reply, name)
     kept.update(fields)
-    # The reply of a mutation is nobody's mistake, so it is not checked.
+    # Not checked, because the user did not write this reply.
     return Reply(text, invalid=True, **kept)
 
 
@@ -134,11 +134,11 @@ def _read_json(reply: Reply) -> JSON:
 
 
 def change_json(data: JSON, schema: JSONObject | None) -> JSON:
-    """Return data in which each value is another one, as far as the schema permits.
+    """Return data in which each value is replaced by another one, if the schema permits.
 
     Args:
-        data: the data, which stay as they are.
-        schema: the JSON schema; None without one.
+        data: the data, which is not modified.
+        schema: the JSON schema; None for no schema.
     """
     changed = copy.deepcopy(data)
     choices = list(_iter_choices(schema))
@@ -159,7 +159,7 @@ def change_json(data: JSON, schema: JSONObject | None) -> JSON:
 
 
 def _make_check(schema: JSONObject | None) -> Callable[[object], bool]:
-    """Return a function that says whether data are valid."""
+    """Return a function that returns whether data is valid."""
     if not schema:
         return lambda data: True
     return lambda data: next(schemas.find_violations(schema, data), None) is None

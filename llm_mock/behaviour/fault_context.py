@@ -47,7 +47,7 @@ class FaultContext:
             self.data = _parse_container(self.reply.content)
 
     def change_reply(self, text: str | None = None, **fields: Any) -> Reply:
-        """Return the reply with other content; usage and the like stay."""
+        """Return the reply with other content; the `KEPT_FIELDS` stay."""
         kept = {name: getattr(self.reply, name) for name in KEPT_FIELDS}
         return Reply(text, invalid=True, **kept | fields)
 
@@ -59,7 +59,7 @@ class FaultContext:
         return reply
 
     def pace_reply(self, latency: Latency) -> Reply:
-        """Return the same reply with another latency, which is checked as any other reply."""
+        """Return the same reply with another latency; it is checked like any other reply."""
         reply = copy.copy(self.reply)
         reply.__dict__["latency"] = latency
         return reply
@@ -83,9 +83,9 @@ class FaultContext:
         return data
 
     def choose_tool_call(self) -> tuple[str, JSONObject] | None:
-        """Return a call of an offered tool; None where the model would make none.
+        """Return a call to an offered tool; None if the model would not call a tool.
 
-        With a tool's result at hand a model answers, unless the script calls a tool again.
+        After a tool result, a model answers unless the script calls a tool again.
         """
         has_results_only = self.request.tool_results and not self.reply.tool_calls
         if not self.tools or has_results_only:
@@ -95,7 +95,7 @@ class FaultContext:
     def choose_any_tool_call(self) -> tuple[str, JSONObject]:
         """Return the scripted tool call, else the last one, else one of the first offered tool."""
         call = next(iter(self.reply.tool_calls), self.last_tool_call)
-        # The last call may be one of a tool that is no longer offered.
+        # The tool of the last call may no longer be offered.
         if call is not None and call.name in self.tools:
             return call.name, dict(call.arguments)
         name, tool = next(iter(self.tools.items()))

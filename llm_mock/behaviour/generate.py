@@ -22,9 +22,9 @@ from llm_mock.support.text import shorten
 
 MAX_STEPS = 5_000
 ROUNDS = ((1, 3), (1, 6), (2, 12))
-"""The limits of each attempt: times that one reference is followed, and references in all."""
+"""The limits of each attempt: how often one reference is followed, and the number of references."""
 MAX_GUESSES = 50
-"""The most values of one type that are proposed for one place."""
+"""The maximum number of values of one type that are proposed for one place."""
 FORMATS = {
     **dict.fromkeys(("byte", "base64", "base64url"), "dG{:02}"),
     **dict.fromkeys(("uuid", "uuid4"), "00000000-0000-4000-8000-0000000000{:02}"),
@@ -51,7 +51,7 @@ TYPE_KEYWORDS = {
     "number": {*LOWER_BOUNDS, *UPPER_BOUNDS, "multipleOf"},
 }
 """The keywords that imply a type where a schema names none."""
-NOTHING_FITS = "nothing fits"
+NOTHING_FITS = "no valid value was found"
 Schema = JSONObject
 Values = Iterator[Any]
 References = tuple[str, ...]
@@ -95,7 +95,7 @@ def generate_instance(schema: Schema) -> Any:
                 # A JSON round trip makes copies, so that the schema's defaults are not shared.
                 return json.loads(json.dumps(value))
     except Unresolvable as error:
-        reason = f"it refers to {error.ref!r}, which is not in it"
+        reason = f"it refers to {error.ref!r}, which it does not define"
         raise _make_error(schema, reason) from None
     except RecursionError:
         raise _make_error(schema, "there are too many possibilities to try") from None
@@ -134,7 +134,7 @@ class _Search:
                 self._count_step()
                 error = next(validator.iter_errors(value), None)
                 if error is None:
-                    # The place has a value after all: forget why its parts had none at first.
+                    # The place has a value after all, so the problems of its parts do not matter.
                     del self.problems[first_problem:]
                     problem = ""
                     yield value
@@ -178,7 +178,7 @@ class _Search:
         # No generated value would be one of the named ones.
         if "const" in flat or "enum" in flat:
             return
-        # All are generators, so only those that are used do anything.
+        # All are generators, so an unused one costs nothing.
         makers = {
             "object": self._iter_objects(flat, place, references),
             "array": self._iter_arrays(flat, place, references),
@@ -341,7 +341,7 @@ def _list_fractions(low: Fraction, high: Fraction) -> list[Fraction]:
 
 
 def _iter_texts(flat: Schema) -> Iterator[str]:
-    """Yield texts of the format, else of the shortest length, told apart by a number."""
+    """Yield texts of the format, else of the shortest length, which differ by a number."""
     template = FORMATS.get(flat.get("format", ""))
     if template is not None:
         yield from map(template.format, range(1, 29))

@@ -1,4 +1,4 @@
-"""Generate calls of offered tools, with arguments that their schemas accept."""
+"""Generate calls to offered tools, with arguments that their schemas accept."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ DEFAULT_ANSWER = "Done"
 
 
 class CallEveryTool:
-    """A reply function that calls each offered tool once, and then answers.
+    """A reply function that calls each offered tool once and then answers.
 
     Args:
-        then: the answer; by default a text, or a generated one for a schema.
+        then: the answer; by default `Done`, or a generated one if the call has a schema.
         arguments: the values of some arguments, by tool name.
         skip: the names of tools that are not called.
     """
@@ -43,8 +43,8 @@ class CallEveryTool:
         self._skipped = frozenset(skip)
 
     def __call__(self, prompt: Any) -> Any:
-        """Return calls of the tools that were not called yet, or the answer."""
-        # Toolboxes of llm are no tools themselves.
+        """Return calls to the tools that were not called yet, or the answer."""
+        # Toolboxes of llm are not tools themselves.
         tools = [tool for tool in prompt.tools if hasattr(tool, "input_schema")]
         self._check_names([tool.name for tool in tools])
         calls = []
@@ -59,7 +59,7 @@ class CallEveryTool:
         if read_demand is None:
             # `llm` sends the results of tools with the next prompt of the conversation.
             return [] if prompt.tool_results else remaining
-        # Over HTTP a request may say which tools are called, and has the whole conversation.
+        # Over HTTP, a request may restrict the tools, and it has the whole conversation.
         demand: ToolDemand = read_demand()
         unavailable = _find_called_tools(prompt.conversation)
         next_tools = []
@@ -82,7 +82,7 @@ class CallEveryTool:
             shown = ", ".join(offered) or "none"
             nearest = suggest_nearest(unknown[0], offered) or "."
             raise LLMMockError(
-                f"call_every_tool: {names} was not offered{nearest} Offered were: {shown}."
+                f"call_every_tool: {names} was not offered{nearest} Offered tools: {shown}."
             )
 
 
@@ -117,7 +117,7 @@ def _find_called_tools(conversation: list[Any]) -> set[str]:
 
 
 def generate_call(tool: ToolLike, fixed: Mapping[str, Any] | None = None) -> ToolCall:
-    """Return a call of a tool with the smallest arguments that its schema accepts.
+    """Return a call to a tool with the smallest arguments that its schema accepts.
 
     Args:
         tool: the tool.

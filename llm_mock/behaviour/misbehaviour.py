@@ -13,7 +13,7 @@ from llm_mock.core.reply import DEFAULT_REPLY, Reply
 from llm_mock.errors import LLMMockError, UnknownMisbehaviour
 from llm_mock.support.locks import Lock
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.text import find_nearest, shorten
+from llm_mock.support.text import find_nearest, format_count, shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -23,7 +23,7 @@ MAX_SHOWN_CALLS = 20
 
 
 def read_markers(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
-    """Return the names and `times` that the `llm_mock_misbehaviour` markers of one node choose.
+    """Return the names and `times` of the `llm_mock_misbehaviour` markers of one node.
 
     Args:
         markers: the markers of one function, class or module, in pytest's order.
@@ -43,12 +43,12 @@ def read_markers(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
 
 
 class Misbehaviour:
-    """One misbehaviour in one test, as `mock.misbehave("rate-limit", times=1)` makes it.
+    """One misbehaviour in one test, as `mock.misbehave("rate-limit", times=1)` creates it.
 
     Args:
-        name: the name of the misbehaviour; `llm-mock misbehaviours` lists them.
-        times: the number of calls to apply it to, counting only those it can be applied to. By
-            default it applies to all of them.
+        name: the name of the misbehaviour; `llm-mock misbehaviours` lists the names.
+        times: the maximum number of calls to change. Calls that it cannot change do not count. By
+            default all calls are changed.
 
     Raises:
         UnknownMisbehaviour: no misbehaviour has that name, or `times` is below 1.
@@ -68,8 +68,8 @@ class Misbehaviour:
             )
         if times is not None and not is_whole(times, 1):
             raise UnknownMisbehaviour(
-                f"times is {shorten(times)}; it must be a whole number of calls from 1. Leave it "
-                "out for every call."
+                f"times is {shorten(times)}; it must be a whole number of calls from 1. Omit it "
+                "to change every call."
             )
         self._fault = CATALOGUE[name]
         self.name: str = name
@@ -100,8 +100,8 @@ class Misbehaviour:
 
     def explain_not_applied(self, calls: int) -> str:
         """Explain why a test with that many calls is skipped: none of them was changed."""
-        made = "1 call was" if calls == 1 else f"{calls} calls were"
-        return f"{self.name} changed no call of this test: it needs {self.needs}, and {made} made"
+        made = format_count(calls, "call")
+        return f"{self.name} changed no call in this test ({made} made): it needs {self.needs}"
 
     def make_error(self, record: Call) -> Reply | None:
         """Return a reply that raises the provider's error; None if this misbehaviour has none.
@@ -118,7 +118,7 @@ class Misbehaviour:
         """Return the changed reply to a call, or the same reply if the misbehaviour does not apply.
 
         Raises:
-            EndlessToolCalls: the application lets the model call tools without end.
+            EndlessToolCalls: the application lets the model call tools endlessly.
         """
         change = self._fault.change
         if change is None or reply.error is not None:
@@ -132,7 +132,7 @@ class Misbehaviour:
             self._last_tool_call,
             applied=len(self.calls),
         )
-        # Noted for calls that are not changed too, because later ones may repeat their answer.
+        # Stored even if this call is not changed, because later calls may repeat its answer.
         if reply.content:
             self._first_answers.setdefault(model_id, context.reply)
         if reply.tool_calls:
@@ -140,7 +140,7 @@ class Misbehaviour:
         if self._is_used_up():
             return reply
         changed = change(context)
-        # Another thread may have used up `times` meanwhile, so only `_claim` decides.
+        # Another thread may have used up `times` by now, so only `_claim` decides.
         if changed is None or not self._claim(record):
             return reply
         return changed
@@ -149,8 +149,8 @@ class Misbehaviour:
         return self.times is not None and len(self.calls) >= self.times
 
     def _claim(self, record: Call) -> bool:
-        """Count a call; return False if `times` calls were counted before."""
-        # The lock, because calls come from several threads.
+        """Count a call; return False if `times` calls were already counted."""
+        # Locked, because calls come from several threads.
         with self._lock:
             if self._is_used_up():
                 return False
@@ -165,7 +165,7 @@ class Misbehaviour:
 
 
 def _make_valid(reply: Reply, request: Request) -> Reply:
-    """Return a generated reply if a schema was asked for and none configured; else the reply."""
+    """Return a generated reply if the call has a schema but no configured reply; else the reply."""
     if reply is not DEFAULT_REPLY or not request.schema:
         return reply
     from llm_mock.behaviour.generate import generate_reply

@@ -1,4 +1,4 @@
-"""Mutations: changes of the calls of a test, by which one sees which changes the test notices."""
+"""Mutations: changes to the calls of a test, to find out which changes the test notices."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
 
 MAX_CALLS = 10
-"""The number of calls of a test that are changed."""
+"""The maximum number of calls of a test that are changed."""
 MAX_MORE_CALLS = 50
-"""The number of calls that a changed test may make more than the unchanged one."""
+"""The number of additional calls that a changed test may make."""
 SHOWN_TEXT = 60
-"""The length of a prompt or an answer in an advice."""
+"""The maximum length of a prompt or an answer in advice."""
 
 
 class CallChange(NamedTuple):
-    """One change of the calls of a test."""
+    """One change to the calls of a test."""
 
     kind: str
     """A key of `KINDS`."""
     call: int
-    """The number of the changed call in its test, from 1; 0 for every call with the rule."""
+    """The number of the changed call in its test, from 1; 0 means every call with the rule."""
     position: int = 0
     """The position of a message in the history."""
     old: str = ""
     """The rule of a prompt."""
     new: str = ""
-    """The text in its place."""
+    """The text that replaces the rule."""
 
 
 class ObservedCall(NamedTuple):
@@ -63,7 +63,7 @@ class Kind(NamedTuple):
     description: str
     """The change in plain words; `{old}` and `{new}` stand for the texts of a rule."""
     advise: Callable[[ObservedCall], str]
-    """Returns what to assert."""
+    """Returns the assertion to add."""
     change_reply: Callable[[Request, Reply], Reply | None] | None = None
     change_request: Callable[[Request], Request | None] | None = None
 
@@ -77,7 +77,7 @@ def _advise_result(call: ObservedCall) -> str:
 
 
 def _advise_empty(call: ObservedCall) -> str:
-    return "assert what the application does with an empty answer, or the result of this one"
+    return "assert how the application handles an empty answer, or the result of this answer"
 
 
 def _advise_failure(call: ObservedCall) -> str:
@@ -188,7 +188,7 @@ KINDS = {
 
 
 def list_changes(calls: Iterable[ObservedCall]) -> list[CallChange]:
-    """Return the changes of the calls of a test, without those of rules."""
+    """Return the changes to the calls of a test, except the changes to rules."""
     changes = []
     for call in list(calls)[:MAX_CALLS]:
         for name, kind in KINDS.items():
@@ -214,11 +214,11 @@ def _is_possible(kind: Kind, call: ObservedCall) -> bool:
 
 
 def list_changes_of_rules(calls: Iterable[ObservedCall]) -> list[CallChange]:
-    """Return the changes of the rules in the prompts of a test, each once."""
+    """Return the distinct changes to the rules in the prompts of a test."""
     changes: dict[CallChange, None] = {}
     for call in calls:
         texts = [call.request.system]
-        # One sentence is the input of the application, and no instruction.
+        # A single sentence is the input of the application, not an instruction.
         if len(split_rules(call.request.prompt)) > 1:
             texts.append(call.request.prompt)
         for rule in chain.from_iterable(map(list_rule_changes, texts)):
@@ -247,7 +247,7 @@ def describe_answer(change: CallChange, calls: Iterable[ObservedCall]) -> JSONOb
     """Return a changed answer as JSON: its `text`, and the `arguments` of its tool calls.
 
     Returns:
-        The answer; None if the change is none of an answer, or makes the call fail.
+        The answer; None if the change does not concern an answer, or makes the call fail.
     """
     change_reply = KINDS[change.kind].change_reply
     if change_reply is None:
@@ -281,17 +281,18 @@ def _describe_message(message: JSONObject) -> str:
 
 
 class EndlessChange(BaseException):
-    """A changed test makes calls without end.
+    """A changed test makes calls endlessly.
 
     Not an `Exception`, which a loop that tries again may catch.
     """
 
 
 class MutationObserver:
-    """The observer of calls that notes those of a test, or changes one.
+    """An observer that records the calls of a test, or changes them.
 
     Args:
-        is_ignored: whether a mock is that of the run, whose calls belong to no test.
+        is_ignored: returns whether to ignore a mock, such as the mock of the run, whose calls
+            belong to no test.
     """
 
     def __init__(self, is_ignored: Callable[[Mock], bool]) -> None:
@@ -304,7 +305,7 @@ class MutationObserver:
         """Begin a run of a test.
 
         Args:
-            change: the change to make; None for none.
+            change: the change to make; None for no change.
             calls: the number of calls that the test makes unchanged.
             seconds: the time after which the run ends with its next call; 0 for no limit.
         """
@@ -337,7 +338,7 @@ class MutationObserver:
                 self._number += 1
             self._last_failure = None
             number = self._number
-        # Several threads may begin calls at once; each has the number of its own.
+        # Several threads may start calls at the same time; each has its own number.
         self._current.number = number
         self._check_limits()
         if self._change is None:
@@ -363,7 +364,7 @@ class MutationObserver:
         return None if change_request is None else change_request(request)
 
     def hide_call(self, mock: Mock, record: Call) -> bool:
-        """Return whether this is the call that the history leaves out."""
+        """Return whether this is the call to leave out of the history."""
         if self._is_ignored(mock):
             return False
         number = self._current.number
@@ -372,7 +373,7 @@ class MutationObserver:
         return change is not None and change.kind == "dropped-call" and change.call == number
 
     def change_reply(self, mock: Mock, record: Call, request: Request, reply: Reply) -> Reply:
-        """Note the answer to a call, or change it."""
+        """Record the answer to a call, or change it."""
         known = self._numbers.get(id(record))
         if known is None:
             return reply
@@ -402,10 +403,10 @@ class MutationObserver:
         return function(request, reply) or reply
 
     def note_real_call(self, record: Call) -> None:
-        """Note that the test calls a real model."""
+        """Record that the test calls a real model."""
         self.has_real_calls = True
 
 
 def _get_key(request: Request) -> tuple[object, ...]:
-    """Return what two requests have in common of which one is the retry of the other."""
+    """Return the values that a request shares with its retries."""
     return request.model_id, request.system, request.prompt, request.turn

@@ -25,7 +25,7 @@ class SlowStart(Latency):
 
 
 class SplitFrames(Latency):
-    """A pace without waits, at which the chunks of a stream begin and end within its events."""
+    """A latency without waits, with stream chunks that begin and end within events."""
 
 
 def apply_latency(reply: Reply, latency: Latency, call: Call) -> tuple[Reply, list[float]]:
@@ -73,7 +73,7 @@ def _measure_pieces(reply: Reply) -> list[int]:
         sizes = map(_measure_part, reply.parts)
         return [*reasoning, *itertools.chain.from_iterable(sizes)]
     chunks = [1 for _ in reply.stream(stream=True)]
-    # A reply that fails does not come as far as its tool calls.
+    # A reply that fails ends before its tool calls.
     if reply.error_after is not None:
         return reasoning + chunks[: reply.error_after]
     tool_calls = [_measure_call(call) for call in reply.tool_calls]

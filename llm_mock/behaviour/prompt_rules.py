@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 MIN_WORDS = 2
-"""The words that a rule has at least."""
+"""The minimum number of words in a rule."""
 MAX_RULES = 30
-"""The number of rules of one prompt that are changed."""
+"""The maximum number of rules of one prompt that are changed."""
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+(?=\S)")
 _HEADING = re.compile(r"^\s*#")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -32,7 +32,7 @@ NEGATIONS = (
     ("are", "are not"),
     ("is", "is not"),
 )
-"""The words that make the opposite of a rule, the first one that occurs counts."""
+"""The replacements that negate a rule; only the first match is replaced."""
 WEAKENINGS = (
     ("must", "may"),
     ("shall", "may"),
@@ -49,7 +49,7 @@ WEAKENINGS = (
     ("every", "almost every"),
     ("all", "most"),
 )
-"""The words that make a rule weaker."""
+"""The replacements that weaken a rule; only the first match is replaced."""
 _VERBS = """
 add answer ask avoid call check choose cite classify consider describe ensure explain extract find
 follow format generate give ignore include keep limit list make mention name omit output prefer
@@ -57,25 +57,25 @@ provide put quote refer refuse remember repeat reply respond return say sort spe
 summarise summarize translate use write
 """
 IMPERATIVES = frozenset(_VERBS.split())
-"""The verbs with which a rule begins that is negated by "Do not"."""
+"""The verbs that "Do not" negates at the start of a rule."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w])")
 
 
 class RuleChange(NamedTuple):
-    """A rule of a prompt, and another text in its place."""
+    """A rule of a prompt and its replacement."""
 
     kind: str
     """`deleted`, `negated`, `weakened` or `number`."""
     rule: str
     """The rule as the prompt has it."""
     text: str
-    """The text in its place."""
+    """The replacement."""
 
 
 def split_rules(text: str) -> list[str]:
     """Return the sentences and list items of a prompt, each as the prompt has it.
 
-    Headings, code blocks and questions are no rules.
+    Headings, code blocks and questions are not rules.
     """
     rules = []
     for block in _iter_blocks(text):
@@ -119,9 +119,9 @@ def _blank_code(lines: Iterable[str]) -> Iterator[str]:
 
 
 def list_rule_changes(text: str) -> list[RuleChange]:
-    """Return the changes of the rules of a prompt.
+    """Return the changes to the rules of a prompt.
 
-    A prompt of one sentence is not deleted here, as this is a change of its own.
+    A prompt of one sentence is not deleted here, because this is a separate kind of change.
     """
     changes = []
     rules = split_rules(text)
@@ -156,7 +156,7 @@ def weaken(rule: str) -> str | None:
 
 
 def change_number(rule: str) -> str | None:
-    """Return a rule with another number; None for one without numbers."""
+    """Return a rule with another number; None if it has no number."""
     match = _NUMBER.search(rule)
     if match is None:
         return None

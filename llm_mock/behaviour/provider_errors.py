@@ -52,13 +52,13 @@ STREAM_BROKEN = (
 DISCONNECTED = "Server disconnected without sending a response."
 TIMED_OUT = "Request timed out."
 READ_TIMED_OUT = "The read operation timed out"
-"""The message of the HTTP libraries, where an SDK has one of its own."""
+"""The message of the HTTP libraries; an SDK raises `TIMED_OUT`."""
 NO_CONNECTION = "[Errno 111] Connection refused"
 KINDS = (*REFUSALS["openai"], "timeout", "no_connection", "broken_stream")
 
 
 class ProviderFailure(Exception):
-    """A provider's error response over HTTP, of which the client's SDK makes its exception.
+    """A provider's error response over HTTP, from which the client's SDK creates its exception.
 
     Args:
         status: the HTTP status.
@@ -88,7 +88,7 @@ class ReceivedError(Exception):
         headers: the headers, with names in lower case.
         content: the body.
         url: the requested URL, without query.
-        kind: the exception that the client's SDK makes of it, as `module:name`; None if unknown.
+        kind: the exception that the client's SDK raises for it, as `module:name`; None if unknown.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class StreamEnds(Exception):
 
 
 class StreamStalls(Exception):
-    """The stop of a stream over HTTP that does not end."""
+    """A stall of a stream over HTTP, which then never ends."""
 
     def __init__(self) -> None:
         super().__init__("The stream stalled.")
@@ -130,25 +130,25 @@ class StreamStalls(Exception):
 def make_provider_error(
     model_id: str, kind: str, *, provider: str | None = None, retry_after: float | None = None
 ) -> Exception:
-    """Return the exception of a failed call of a model.
+    """Return the exception for a failed call to a model.
 
-    The provider is known by the beginning of the id, or by the SDK that the model's plugin
-    imports. If the SDK is not installed, or is another one, the exception is an `llm.ModelError`
-    with the provider's message, a `TimeoutError` or a `ConnectionError`.
+    The provider is determined by the beginning of the id, or by the SDK that the model's plugin
+    imports. If the SDK is not installed or not supported, the exception is an `llm.ModelError` with
+    the provider's message, a `TimeoutError` or a `ConnectionError`.
 
     Args:
         model_id: the id of the called model.
-        kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer,
+        kind: one of `KINDS`; `broken_stream` is a connection that is closed during an answer,
             `no_connection` one that could not be opened.
-        provider: over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`. No
-            SDK is needed then.
+        provider: for calls over HTTP, the provider whose API is called, such as `openai`. No SDK is
+            needed then.
         retry_after: seconds for the header `Retry-After`. A rate limit always has one.
     """
     if kind not in KINDS:
-        raise ValueError(f"kind = {kind!r}: write one of {', '.join(KINDS)}")
+        raise ValueError(f"Unknown kind {kind!r}. Use one of {', '.join(KINDS)}.")
     if kind == "rate_limit" and retry_after is None:
         retry_after = RETRY_AFTER
-    # Over HTTP the client's own SDK makes its exception of the response.
+    # Over HTTP, the client's own SDK creates its exception from the response.
     if provider is not None:
         if kind in get_refusals(provider):
             return _make_provider_failure(model_id, kind, provider, retry_after)
@@ -174,7 +174,7 @@ def make_status_error(
 
     Args:
         model_id: the id of the called model.
-        provider: over HTTP, whose API is called; None through `llm`.
+        provider: the provider whose API is called over HTTP; None for calls through `llm`.
         build_refusal: returns the error response of a provider.
         retry_after: seconds for the header `Retry-After`; None without one.
         headers: further headers over HTTP.
@@ -244,7 +244,7 @@ def resolve_error(error: Exception, model_id: str, provider: str | None = None) 
 
 
 def _find_provider(model_id: str) -> str | None:
-    """Return the provider of a model, if its SDK is one of those of `PREFIXES`."""
+    """Return the provider of a model, if it is one of `PREFIXES`."""
     for provider, prefixes in PREFIXES.items():
         if model_id.startswith(prefixes):
             return provider
@@ -257,7 +257,7 @@ def _find_imported_sdk(model: type) -> str | None:
     """Return the SDK that the module of a model's class, or of one of its bases, imports."""
     for base in model.__mro__:
         module = sys.modules.get(base.__module__, builtins)
-        # A list, because another thread may add a name to the module meanwhile.
+        # A list, because another thread may add a name to the module during the loop.
         for value in list(vars(module).values()):
             is_module = isinstance(value, ModuleType)
             name = value.__name__ if is_module else getattr(value, "__module__", None)

@@ -92,14 +92,14 @@ def _count_tokens(record: Call) -> int:
 
 
 class Quotas:
-    """The quotas of the models of one mock, on a clock that no test waits for.
+    """The quotas of the models of one mock, with a virtual clock so that tests need not wait.
 
-    The clock goes on with the time that passes in reality, with the latency of replies, and with
-    the waits of clients: one that waits as long as it was told finds that all of the time in the
-    message of the error has passed, although a mock tells SDKs to wait for milliseconds.
+    The clock advances with real time, with the latency of replies and with the waits of clients. A
+    mock tells SDKs to wait only for milliseconds. When a client has waited that long, the clock
+    advances by the whole time in the error message.
 
     Args:
-        limits: the first limits by model.
+        limits: the initial limits by model.
     """
 
     def __init__(self, limits: ByModel[Limits] | None = None) -> None:
@@ -115,7 +115,7 @@ class Quotas:
         self._limits[model] = (rpm, tpm)
 
     def create_child(self) -> Quotas:
-        """Return the same quotas, of which nothing is used."""
+        """Return the same quotas, with nothing used."""
         return Quotas(self._limits)
 
     def advance(self, seconds: float) -> None:
@@ -152,7 +152,7 @@ class Quotas:
         self._refusal = None
         told = get_told_wait(record) or seconds
         waited = time.monotonic() - moment
-        # A client that was told the whole wait lets it pass in reality.
+        # A client that was told the whole wait really waits, so the clock has advanced already.
         if told < seconds and waited >= SUFFICIENT_WAIT * told:
             self._offset += seconds
 
@@ -187,7 +187,7 @@ def _build_headers(
     """Return the headers for one limit; Google and Bedrock send none.
 
     Args:
-        provider: the provider; None through `llm`.
+        provider: the provider; None for calls through `llm`.
         kind: `requests` or `tokens`.
         limit: the limit.
         remaining: the unused part of it.
@@ -234,7 +234,7 @@ def _make_error(record: Call, excess: Excess, seconds: float, headers: dict[str,
             return get_refusals(provider)["rate_limit"]
         return builder(excess, seconds)
 
-    # An impossible request is refused without a time after which to repeat it.
+    # A request that can never be accepted is refused without `Retry-After`.
     return make_status_error(
         record["model_id"], record.get("provider"), build, seconds or None, headers
     )

@@ -160,7 +160,7 @@ REFUSALS = {
 }
 """The error response of each provider to each kind of failure."""
 _registered: dict[str, Mapping[str, Refusal]] = {}
-"""Those of further providers, which their descriptors at the HTTP boundary have."""
+"""The error responses of further providers, from their descriptors at the HTTP boundary."""
 
 
 def register_refusals(provider: str, refusals: Mapping[str, Refusal]) -> None:

@@ -1,4 +1,4 @@
-"""A list of replies in the form of YAML or JSON, as `llm-mock serve` takes it."""
+"""Lists of replies in YAML or JSON, for `llm-mock serve`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReplyList(pydantic.BaseModel):
 
 
 class UnusableReply(LLMMockError):
-    """A reply of a list that says nothing, contradicts itself or is never given.
+    """A reply in a list that is empty, contradicts itself or is never used.
 
     Args:
         position: its position in the list, from 0.
@@ -49,7 +49,7 @@ def configure_replies(
         describe: returns a short description of the reply at a position, for messages.
 
     Raises:
-        UnusableReply: a reply cannot be given.
+        UnusableReply: a reply cannot be used.
     """
     replies = _build_replies(script, describe)
     unconditional = []
@@ -59,7 +59,7 @@ def configure_replies(
             continue
         matchers = build_matchers(scripted)
         if scripted.times is None:
-            # Without a number any number of calls will do, also none.
+            # Without `times`, the reply may answer any number of calls, including none.
             responses.add(scripted.model, reply, times=UNLIMITED, optional=True, **matchers)
         else:
             responses.add(
@@ -78,7 +78,7 @@ def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Re
     """Return the replies of a list.
 
     Raises:
-        UnusableReply: a reply cannot be given.
+        UnusableReply: a reply cannot be used.
     """
     replies = []
     # The positions of replies without a condition, by model and schema.
@@ -86,7 +86,7 @@ def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Re
     for position, scripted in enumerate(script.replies):
         try:
             reply = build_reply(scripted)
-            # Before anything is configured, as a condition may be one that each call fits.
+            # Checked before anything is configured, because a condition may match every call.
             _check_conditions(scripted)
         except LLMMockError as error:
             raise UnusableReply(position, str(error)) from None
@@ -98,14 +98,14 @@ def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Re
         if earlier != position:
             raise UnusableReply(
                 position,
-                f"is never used, because {describe(earlier)} answers all of the same calls. Give "
-                "one of them a prompt, a system, a tool_result or times.",
+                f"is never used, because {describe(earlier)} answers the same calls. Set prompt, "
+                "system, tool_result or times for one of them.",
             )
     return replies
 
 
 def _check_conditions(scripted: ScriptedReply) -> None:
-    """Raise an InvalidReply if every call or no call fits the conditions of a reply."""
+    """Raise an InvalidReply if the conditions of a reply match every call or no call."""
     conditions = build_matchers(scripted)
     del conditions["schema"]
     Matchers(**conditions)

@@ -1,4 +1,4 @@
-"""The YAML form of replies, for `llm-mock serve` and for the cases of suites."""
+"""Replies in YAML, for `llm-mock serve` and for the cases of suites."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ScriptedReply(_Strict):
     """A reply with the calls that it is for."""
 
     model: Text = "*"
-    """The id of the model, or a glob of ids; `*` is any."""
+    """The id of the model, or a glob of ids; `*` matches any model."""
     text: str | None = None
     data: Any = pydantic.Field(default_factory=lambda: UNSET)
     chunks: tuple[str, ...] | None = None
@@ -88,7 +88,7 @@ class ScriptedReply(_Strict):
     usage: ScriptedUsage | None = None
     """The tokens of the answer; by default they are estimated."""
     error: ErrorName | None = None
-    """The error that the provider answers with; after a text or chunks, the end of the stream."""
+    """The error of the provider; it ends the stream if the reply has a text or chunks."""
     prompt: str | None = None
     """A text that the prompt must contain."""
     system: str | None = None
@@ -98,7 +98,7 @@ class ScriptedReply(_Strict):
     has_tool_result: bool | None = None
     """Whether the call must return results of tools."""
     schema_name: Text | None = pydantic.Field(default=None, alias="schema")
-    """The name of the schema that the call must ask for."""
+    """The name of the schema that the call must request."""
     times: Annotated[Whole, pydantic.Field(ge=1)] | None = None
     """The number of calls it answers; by default any number in `llm-mock serve`, one in a suite."""
     optional: bool = False
@@ -129,7 +129,7 @@ def build_matchers(scripted: ScriptedReply) -> dict[str, Any]:
 
 
 def build_reply(scripted: ScriptedReply) -> Reply:
-    """Build the `Reply`; an error becomes that of the provider that is asked.
+    """Build the `Reply`; an error becomes the error of the called provider.
 
     Raises:
         LLMMockError: it is empty, or combines fields that exclude each other.
@@ -148,8 +148,8 @@ def build_reply(scripted: ScriptedReply) -> Reply:
     has_json = scripted.data is not UNSET or scripted.body is not UNSET
     if not has_content and not has_json and not tool_calls:
         raise LLMMockError(
-            "has no content. Give it text, data, chunks, parts, refusal, tool_calls, body, events "
-            "or error."
+            "has no content. Set text, data, chunks, parts, refusal, tool_calls, body, events or "
+            "error."
         )
     usage: object = UNSET
     if scripted.usage is not None:
@@ -189,7 +189,7 @@ def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:
         raise LLMMockError("has an error, which uses no tokens: remove usage.")
     if has_json or has_others or scripted.tool_calls:
         raise LLMMockError(
-            "has an error. Only text or chunks can be given with an error: they are streamed "
+            "has an error. Only text or chunks can be combined with an error: they are streamed "
             "before it."
         )
     # A text before an error is streamed, so it becomes the only chunk.

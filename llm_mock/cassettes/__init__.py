@@ -1,6 +1,6 @@
 """Record real calls as stream events, and replay them.
 
-The names are loaded when they are first used.
+Names are imported on first use.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from llm_mock.cassettes.config import TEMPORARY_PATHS as TEMPORARY_PATHS
     from llm_mock.cassettes.config import CassetteConfig as CassetteConfig
 
-# Here, because each run of pytest needs the names of the modes, and few need more.
+# Defined here, because every run of pytest needs the modes, and few runs need more.
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 
-# Lazy, because pytest loads this package in runs that use no cassette, too.
+# Lazy, because pytest loads this package even in runs without cassettes.
 _MODULES = {
     "cassette": "Cassette",
     "config": "CassetteConfig DATES IDS TEMPORARY_PATHS",

@@ -38,12 +38,13 @@ class Cassette:
 
     Args:
         path: the file.
-        mode: the calls to record: `none` records nothing; `once` everything if there is no file
-            yet; `new_episodes` calls that the file does not hold; `all` everything, in place of
-            the same calls in the file; `rewrite` everything, in a new file.
+        mode: the record mode. `none` records nothing. `once` records all calls if the file does not
+            exist yet. `new_episodes` records calls that are not in the file. `all` records all
+            calls and replaces the same calls in the file. `rewrite` records all calls in a new
+            file.
         config: the rules by which calls match.
-        as_user: a context in which the keys of the person who runs the process can be looked up,
-            to record.
+        as_user: a context in which the keys of the user who runs the process can be looked up, to
+            record.
         at_once: write each response as soon as it is complete, so that nothing is lost if the
             process is killed.
 
@@ -79,7 +80,7 @@ class Cassette:
         self.saved = 0
         """The number of recorded calls that were written."""
         self.left_alone: dict[str, str] = {}
-        """The requests to models at hosts that are left alone, each with what to change."""
+        """The requests to hosts that are not intercepted, each with the setting to change."""
         self._recordings: list[Recording] = []
         self.on_replay: Callable[[schema.RecordedCall, Request], None] | None = None
         """Called with each recorded call that is replayed, and the request."""
@@ -118,7 +119,7 @@ class Cassette:
     def is_recording(self) -> bool:
         """True if calls without a recorded response are made for real, and recorded."""
         if self.mode == "once":
-            # A test that failed while it was recorded left the rest to record.
+            # If the recording test failed, the rest of its calls must still be recorded.
             return not self._exists or self._content.incomplete
         return self.mode != "none"
 
@@ -139,15 +140,15 @@ class Cassette:
         return [self._content.calls[position] for position in self._lookup.left]
 
     def answer(self, mock: Mock, record: Call, request: Request) -> Reply | PassthroughCall:
-        """Return the recorded reply to a call, or a recording if the call is to be made for real.
+        """Return the recorded reply to a call, or a recording if the call must be made for real.
 
         Args:
-            mock: the mock that the call was made to; it gets problems.
+            mock: the mock that received the call; problems are reported to it.
             record: the call in the history of the mock.
             request: the call.
 
         Raises:
-            CassetteMiss: the call is not in the cassette, and must not be recorded.
+            CassetteMiss: the call is not in the cassette, and the mode does not record it.
         """
         __tracebackhide__ = True
         try:
@@ -158,7 +159,7 @@ class Cassette:
             mock.note_problem(
                 f"{format_call(record)} could not be looked up in the cassette: "
                 f"{type(error).__name__}: {error}. "
-                "Is the function normalize of llm_mock_cassette_config right?"
+                "Correct the function normalize of llm_mock_cassette_config."
             )
             raise
         try:
@@ -177,12 +178,12 @@ class Cassette:
                 self.on_replay(call, request)
             return self._build_reply(call.response, mock, record, request)
         except LLMMockError as error:
-            # The application may catch the exception, so the test fails by the problem.
+            # The application may catch the exception. The problem makes the test fail anyway.
             mock.note_problem(str(error))
             raise
 
     def note_left_alone(self, request: str, fix: str) -> None:
-        """Note a call to a host that is left alone, and what to change to record it."""
+        """Note a call to a host that is not intercepted, and the setting to change to record it."""
         self.left_alone[request] = fix
 
     def _get_keys(
@@ -265,8 +266,8 @@ class Cassette:
     ) -> Iterator[schema.RecordedRequest]:
         """Yield the same call of a conversation as another library would have made it.
 
-        A conversation of `llm` gets its history from the calls before, which the cassette holds
-        then; an SDK sends all of it with each call.
+        A conversation of `llm` gets its history from the earlier calls, which are then in the
+        cassette too. An SDK sends the whole history with each call.
         """
         if not recorded.messages:
             history = schema.get_history(request)
@@ -276,7 +277,7 @@ class Cassette:
             yield recorded.model_copy(update={"messages": []})
 
     def _holds_messages_of_model(self, messages: Sequence[JSONObject]) -> bool:
-        """Return whether all that the model said in a conversation is in this cassette."""
+        """Return whether the cassette has everything that the model said in a conversation."""
         said: list[JSONObject] = []
         for message in messages:
             if message["role"] == "assistant":
@@ -317,7 +318,7 @@ class Cassette:
             A message for the user, or None.
 
         Raises:
-            LLMMockError: the file cannot be written; an old file is unchanged.
+            LLMMockError: the file cannot be written; an existing file is unchanged.
         """
         for recording in self._recordings:
             recording.keep_so_far()
@@ -327,7 +328,7 @@ class Cassette:
         if not passed and not self.is_replaying and self._exists:
             were = "call was" if len(recordings) == 1 else "calls were"
             return (
-                f"The test failed, so the cassette {format_path(self.path)} stays as it was; "
+                f"The test failed, so the cassette {format_path(self.path)} is unchanged; "
                 f"the {len(recordings)} recorded {were} not written."
             )
         self._write(recordings, incomplete=not passed)
@@ -346,13 +347,13 @@ class Cassette:
         if not self._exists:
             return False
         if self.mode == "rewrite":
-            # The test makes no calls any more.
+            # The test no longer makes calls.
             return True
-        # The mark that calls may be missing is to go.
+        # The mark `incomplete` must be removed.
         return self._content.incomplete and self.mode in ("once", "new_episodes")
 
     def _write(self, recordings: list[Recording], incomplete: bool) -> None:
-        # A file that is to be replaced stays until the new one is complete.
+        # An existing file is only replaced when the new one is complete.
         if incomplete and not self.is_replaying and self._exists:
             return
         with self._write_lock:
@@ -365,7 +366,7 @@ class Cassette:
             self.saved = len(recordings)
 
     def describe_lost_calls(self) -> str | None:
-        """Return the message for calls that were made for real and could not be recorded."""
+        """Return the message for calls that were made for real but not recorded."""
         losses = [recording.loss for recording in self._recordings if recording.loss]
         return "\n".join(losses) or None
 
@@ -373,7 +374,7 @@ class Cassette:
         assert recording.response is not None
         response = redact_response(recording.response.to_json(), self._redactor)
         return schema.RecordedCall(
-            # Again, as secrets may be known by now that were not when the call began.
+            # Redacted again, because more secrets may be known now than when the call began.
             request=self._redact_request(recording.request, self._redactor),
             response=schema.RecordedResponse.model_validate(response),
         )
@@ -392,7 +393,7 @@ class Cassette:
                 kept.append(call)
                 renewed.append(call)
             elif storage.has_same_response(self._content.calls[position], call):
-                # The old text, so that no id or date changes in version control.
+                # The old text is kept, so that ids and dates do not change in version control.
                 renewed.append(kept[position])
             else:
                 kept[position] = call
@@ -406,7 +407,7 @@ def _join_texts(events: Sequence[schema.RecordedEvent]) -> str:
 
 
 def _file_exists(path: Path) -> bool:
-    """Return whether a file exists; unlike `Path.exists` raise if that cannot be found out."""
+    """Return whether a file exists; unlike `Path.exists`, raise if this is unknown."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -43,7 +43,7 @@ OPTIONAL_FIELDS = {
 }
 """The fields that an answer of the same structure may have or lack, depending on its content."""
 TRANSIENT = (408, 409, 429)
-"""The statuses below 500 of errors that may be gone at the next attempt."""
+"""The status codes below 500 of transient errors."""
 
 Shape = dict[str, list[dict[str, str]]]
 """The objects of a body by their path, each with the types of its fields."""
@@ -83,7 +83,7 @@ def _get_rank(difference: Difference) -> int:
 
 
 def _get_status(response: RecordedResponse) -> int:
-    """Return the status; 0 for an error that is not one of HTTP."""
+    """Return the status code; 0 for an error without one."""
     error = response.error
     http = response.http
     if error is not None:
@@ -96,7 +96,7 @@ def _get_status(response: RecordedResponse) -> int:
 
 def _describe_status(recorded: int, new: int) -> Difference:
     change = f"status {recorded or 'of no response'} → {new or 'no response'}"
-    # It came by chance, and is no promise of the provider.
+    # The recorded error was transient, so the provider's API has not changed.
     if new == 200 and (recorded >= 500 or recorded in TRANSIENT):
         return Difference("note", f"{change}: the recorded error did not occur again")
     return Difference("error", change)
@@ -172,7 +172,7 @@ def _compare_data(recorded: str, new: str) -> Iterator[Difference]:
     try:
         old_data = json.loads(recorded)
     except ValueError:
-        # What is recorded was none either.
+        # The recorded answer is not JSON either.
         return
     try:
         new_data = json.loads(new)
@@ -194,10 +194,10 @@ def _compare_structure(recorded: object, new: object) -> Iterator[Difference]:
     _collect_objects(new, "", new_shape)
     for path, old_objects in sorted(old_shape.items()):
         new_objects = new_shape.get(path)
-        # Of another kind, such as a tool call in place of a text.
+        # None if the answer is of another kind, such as a tool call instead of a text.
         if new_objects is not None:
             yield from _compare_objects(path, old_objects, new_objects)
-    # Without it nothing would be compared.
+    # Without this check, nothing would be compared.
     if old_shape and not new_shape:
         yield Difference("error", "the body is no longer a JSON object")
 
@@ -274,7 +274,7 @@ def _format_types(types: set[str]) -> str:
 
 
 def _is_compatible(recorded: set[str], new: set[str]) -> bool:
-    # Null stands for any value that is not there.
+    # Null stands for a missing value of any type.
     if recorded == {"null"} or new == {"null"}:
         return True
     common = recorded & new

@@ -1,4 +1,4 @@
-"""Settings that a project gives its cassettes."""
+"""The settings of a project for its cassettes."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ Normalizer = Callable[[str], str] | Iterable["str | re.Pattern[str]"]
 class CassetteConfig:
     """Rules for matching calls with recorded ones, and for redacting secrets.
 
-    Return one from a fixture `llm_mock_cassette_config` of any scope, in a conftest, a module or
-    a class.
+    Return an instance from a fixture `llm_mock_cassette_config` of any scope, in a conftest, a
+    module or a class.
 
     Args:
         match: the parts of a call that must equal those of a recorded call: any of `model`,
             `turn`, `system`, `prompt` (with its attachments and tool results), `options`,
             `schema`, `tools`.
         normalize: the text to ignore when calls are compared: regular expressions (`DATES`, `IDS`,
-            `TEMPORARY_PATHS`, your own), or a function that gets a text and returns the part to
-            compare. It is applied to both calls before they are compared; the file holds the
+            `TEMPORARY_PATHS`, your own), or a function that takes a text and returns the part to
+            compare. It is applied to both calls before they are compared; the file keeps the
             original texts.
         redact: regular expressions of text that is never written to a file, in addition to text
             that looks like a key, the keys of `llm`, and environment variables named …KEY,
@@ -67,7 +67,7 @@ class CassetteConfig:
 
     def __post_init__(self) -> None:
         known_parts = get_args(RequestPart)
-        # A string is refused, as iterating over it gives its letters.
+        # A string is refused, because iterating over it would yield letters.
         if isinstance(self.match, str) or any(part not in known_parts for part in self.match):
             raise LLMMockError(
                 f"CassetteConfig(match={self.match!r}): match must be a tuple of "
@@ -91,7 +91,7 @@ class CassetteConfig:
         parts = request.list_parts(self.match)
         if self.normalize:
             parts = self.normalize_value(parts)
-        # Not in ASCII, so that redacted text looks in keys as it does in texts.
+        # Not in ASCII, so that redacted text is the same in keys and in texts.
         return json.dumps(parts, sort_keys=True, ensure_ascii=False)
 
     def parse_key(self, key: str) -> JSONObject:

@@ -35,10 +35,10 @@ def describe(error: BaseException) -> JSONObject | None:
 
     It has the keys
     - `class`: `module:name`, or the name alone of a built-in class;
-    - `args`, and `attributes` if the exception cannot be made of `args` alone;
-    - for an exception of an SDK, in place of `args`: `message`, `url` (without query), `method`
-      unless that is POST, and if there was a response its `status_code`, `headers` and `content`,
-      and `body` if that does not follow from `content`;
+    - `args`, and `attributes` if the exception cannot be created from `args` alone;
+    - for an exception of an SDK, instead of `args`: `message`, `url` (without query), `method`
+      unless it is POST, and if there was a response, its `status_code`, `headers` and `content`,
+      and `body` if it does not follow from `content`;
     - `notes`, and `cause` or else `context`: the exceptions that led to it.
 
     An error that came over HTTP has a `class` only if its SDK is known.
@@ -108,7 +108,7 @@ def _describe_one(error: BaseException) -> JSONObject:
     description["message"] = str(error)
     request = _get_http_attribute(error, "request")
     if request is not None:
-        # The query of a URL may hold a key.
+        # The query of a URL may contain a key.
         url = request.url.copy_with(userinfo=b"", query=None, fragment=None)
         description["url"] = str(url)
         if request.method != "POST":
@@ -130,12 +130,12 @@ def _describe_one(error: BaseException) -> JSONObject:
 
 
 def _add_attributes(error: BaseException, description: JSONObject) -> JSONObject:
-    """Return a description with the attributes that rebuilding does not give.
+    """Return a description with the attributes that rebuilding would not set.
 
     Raises:
         ValueError: the exception cannot be rebuilt.
     """
-    # Through JSON and back, so that it is as a file would give it, and an error if it is no JSON.
+    # A JSON round trip gives the description that a file would give, or raises for invalid JSON.
     text = json.dumps(description, allow_nan=False)
     description = json.loads(text)
     rebuilt: Any = None
@@ -179,7 +179,7 @@ def _get_http_attribute(error: BaseException, name: str) -> Any:
 
 
 def _parse_body(content: str, error_class: type) -> Any:
-    """Return the attribute `body` that an SDK makes of the content of a response."""
+    """Return the attribute `body` that an SDK creates from the content of a response."""
     try:
         body = json.loads(content)
     except ValueError:
@@ -191,10 +191,10 @@ def _parse_body(content: str, error_class: type) -> Any:
 
 
 def _get_arguments(error: BaseException) -> tuple[Any, ...]:
-    """Return the arguments that make an exception.
+    """Return the arguments that create an exception.
 
-    `args` lacks those of some classes, such as `FileNotFoundError` and `JSONDecodeError`; these
-    give them to pickle.
+    `args` lacks some arguments of classes such as `FileNotFoundError` and `JSONDecodeError`. These
+    classes pass them to pickle.
     """
     reduced = error.__reduce__()
     arguments: Any = error.args
@@ -240,7 +240,7 @@ def rebuild(description: Mapping[str, Any]) -> BaseException:
     Only the class that the description names is imported, and only an exception class is called.
 
     Raises:
-        ErrorNotRebuilt: the class cannot be imported, or cannot be made as described.
+        ErrorNotRebuilt: the class cannot be imported, or the exception cannot be created.
     """
     is_mapping = isinstance(description, Mapping)
     name = description.get("class") if is_mapping else None
@@ -256,7 +256,7 @@ def rebuild(description: Mapping[str, Any]) -> BaseException:
         error: BaseException = _make_exception(error_class, description)
     except Exception as problem:
         raise ErrorNotRebuilt(
-            f"The exception {shorten_name(name)} cannot be made as described: "
+            f"The exception {shorten_name(name)} cannot be created from its description: "
             f"{type(problem).__name__}: {problem}."
         ) from None
     if "notes" in description:
@@ -288,7 +288,7 @@ def _import_exception_class(name: str) -> type[BaseException]:
         is_missing = isinstance(error, ModuleNotFoundError) and error.name == package
         fix = f" pip install {package}" if is_missing else ""
         raise ErrorNotRebuilt(
-            f"The exception {shorten_name(name)} cannot be made here: {error}.{fix}"
+            f"The exception {shorten_name(name)} cannot be created: {error}.{fix}"
         ) from None
     if not isinstance(value, type) or not issubclass(value, BaseException):
         raise ErrorNotRebuilt(
@@ -355,7 +355,7 @@ def _choose_content(content: str | None, body: object, package: str) -> JSONObje
 
 
 def _get_http_library(error_class: type) -> Any:
-    """Return the HTTP library for an exception that is made of a request, or None."""
+    """Return the HTTP library for an exception that is created from a request, or None."""
     for base in error_class.__mro__:
         if base.__name__ == "APIError":
             # An SDK imports the library where it defines its errors: one may use `httpx2` while

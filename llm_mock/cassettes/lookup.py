@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llm_mock.cassettes.schema import RecordedRequest
     from llm_mock.cassettes.storage import CassetteContent
 
-# Comparing texts takes time, and a cassette may hold thousands of calls.
+# Comparing texts takes time, and a cassette may have thousands of calls.
 MAX_COMPARED_CALLS = 200
 """The number of recorded calls whose texts are compared to find the nearest one."""
 MAX_LINES = 40
@@ -26,7 +26,7 @@ MAX_LINES = 40
 
 
 class CallLookup:
-    """An index of recorded calls by key, which finds each call once.
+    """An index of recorded calls by key, which returns each call once.
 
     Args:
         keys: the keys of the calls, in the order in which they were recorded.
@@ -56,8 +56,8 @@ class CallLookup:
     def take_redacted(self, keys: Sequence[str]) -> int | None:
         """Return the position of the next call that matches one of the keys of a call, or None.
 
-        A secret that only the recording machine knew is redacted in the file alone, so in a
-        recorded key it matches any text.
+        A secret that only the recording machine knew is redacted only in the file, so its
+        placeholder in a recorded key matches any text.
 
         Args:
             keys: the keys of one call, redacted in different ways.
@@ -115,7 +115,7 @@ def explain_miss(
         command = get_recording_command("once")
         return (
             f"There is no cassette {file} for this call:\n{call}\n"
-            f"Record it, with the real model and your key: {command}"
+            f"Record it with the real model and your key: {command}"
         )
     fix = _describe_fix()
     key = config.get_key(request)
@@ -123,12 +123,12 @@ def explain_miss(
     if times:
         number = "once" if times == 1 else f"{times} times"
         return (
-            f"The cassette {file} holds this call {number}, and it was made once more:\n"
+            f"The cassette {file} contains this call {number}, but the call was made again:\n"
             f"{call}\n{fix}"
         )
-    message = f"The cassette {file} does not hold this call:\n{call}\n"
+    message = f"The cassette {file} does not contain this call:\n{call}\n"
     if not content.keys:
-        return f"{message}It holds no calls.\n{fix}"
+        return f"{message}It contains no calls.\n{fix}"
     position = _find_nearest(key, content.keys, config)
     recorded = _dump_compared_parts(content.calls[position].request, config)
     made = _dump_compared_parts(request, config)
@@ -142,7 +142,7 @@ def explain_miss(
 def _describe_request(request: RecordedRequest) -> list[str]:
     """Return the lines of YAML that show a request."""
     fields = request.to_json()
-    # Of schemas and tools the names suffice: the rest may fill pages.
+    # Only the names of schemas and tools, because the rest may fill pages.
     schema = fields.pop("schema", None)
     tools = fields.pop("tools", None)
     lines = dump(fields).splitlines()
@@ -157,7 +157,7 @@ def _describe_request(request: RecordedRequest) -> list[str]:
 
 def _describe_fix() -> str:
     command = get_recording_command("new_episodes")
-    fix = f"Record new calls, with the real model: {command}"
+    fix = f"Record new calls with the real model: {command}"
     if not is_recorded_by_pytest():
         return fix
     return f"{fix}\nTo ignore parts of calls, use the fixture llm_mock_cassette_config."
@@ -200,7 +200,7 @@ def _dump_compared_parts(request: RecordedRequest, config: CassetteConfig) -> li
     names: set[str] = set(config.match)
     if "prompt" in names:
         names |= {"messages", "tool_results", "attachments"}
-    # The turn is left out of JSON where it is 1, its default.
+    # `to_json` leaves out a turn of 1, the default.
     fields = {"turn": 1, **request.to_json()}
     compared = {
         name: config.normalize_value(value) for name, value in fields.items() if name in names

@@ -1,4 +1,4 @@
-"""Paths of cassettes, which lie in a folder `cassettes` beside the test."""
+"""Paths of cassettes, which are in a folder `cassettes` next to the test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 MAX_CHARACTERS = 120
-"""The number of characters up to which the name of a test becomes that of a file."""
+"""The maximum number of characters of a test's name that a file name contains."""
 # A file name has at most 255 bytes on common file systems, and `.llm.yaml`, the hash and the
 # names of attachments are added.
 MAX_BYTES = 200

@@ -1,6 +1,6 @@
-"""Shorten the payload that was sent to a provider, for a cassette, and restore it.
+"""Shorten the payloads that were sent to a provider, for cassettes, and restore them.
 
-A cassette leaves out the items that the call before sent already, and the content of attachments.
+A cassette leaves out the items that the previous call already sent, and the content of attachments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def encode_attachments(request: Request) -> dict[str, str]:
     """
     attachments = list(request.attachments)
     for result in request.tool_results:
-        # Tool results have attachments in newer versions of `llm` alone.
+        # Tool results have attachments only in newer versions of `llm`.
         attachments += getattr(result, "attachments", None) or ()
     texts = []
     for attachment in attachments:
@@ -58,7 +58,7 @@ def shorten_prompt_json(
 
     Args:
         sent: the payload, a JSON value.
-        before: the payload of the call before in the conversation.
+        before: the payload of the previous call in the conversation.
         encoded: the attachments, see `encode_attachments`.
     """
     try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
 
 AsUser = Callable[[], AbstractContextManager[None]]
-"""A context in which the keys of the person who runs the process can be looked up."""
+"""A context in which the keys of the user who runs the process can be looked up."""
 
 EventFields = JSONObject
 """The fields of a stream event, without its text."""
@@ -44,7 +44,7 @@ class Recording:
     Args:
         request: the call, without secrets.
         made: the call as it was made.
-        mock: the mock that the call was made to; it gets problems.
+        mock: the mock that received the call; problems are reported to it.
         record: the call in the history of the mock.
         as_user: the context in which the real call finds its key.
         encoded: the attachments of the call in base64, by their placeholders in the cassette.
@@ -67,7 +67,7 @@ class Recording:
         self.contents: dict[str, bytes] = {}
         """The contents of the attachments of the response, by hash."""
         self.loss: str | None = None
-        """A message on why the call cannot be recorded, if it was not reported yet."""
+        """The reason why the call cannot be recorded, if it was not reported yet."""
         self.as_user = as_user
         self._made = made
         self._mock = mock
@@ -90,10 +90,10 @@ class Recording:
         """Report that the real call could not be started."""
         model = self._record["model_id"]
         self._mock.note_problem(
-            f"The call of {model!r} could not be recorded: {type(error).__name__}: {error}\n"
-            "Recording needs the plugin of the real model, and its key (`llm keys set`, or its "
-            "environment variable); for an SDK, the environment variable in which that looks for "
-            "its key."
+            f"The call to {model!r} could not be recorded: {type(error).__name__}: {error}\n"
+            "Recording needs the plugin of the real model and its key (`llm keys set`, or an "
+            "environment variable). An SDK needs the environment variable from which it reads its "
+            "key."
         )
         self._mock.record_failure(self._record, error)
 
@@ -117,8 +117,8 @@ class Recording:
             self._set_response(GeneratorExit())
         else:
             self.loss = (
-                f"{format_call(self._record)} was under way when the test ended, so it is not in "
-                "the cassette. Make the test wait for it, or close a stream that it stops reading."
+                f"{format_call(self._record)} was not finished when the test ended, so it is not "
+                "in the cassette. Make the test wait for the call, or close its stream."
             )
 
     def end(self, error: BaseException | None) -> None:
@@ -137,7 +137,7 @@ class Recording:
 
     def _complete_record(self, error: BaseException | None) -> None:
         """Record in the history what the application got, as a replay will do."""
-        # The history has an error without any answer as the call of a mock that fails at once.
+        # For an error without any answer, the history is that of a mock that fails at once.
         if self.response is not None and (error is None or self._chunks):
             wants_json = self._record["kwargs"]["schema"] is not None
             reply = RecordedReply(self.response, self.contents, wants_json)
@@ -161,7 +161,7 @@ class Recording:
         if raised is not None and not isinstance(raised, Exception):
             self.loss = (
                 f"{format_call(self._record)} ended with {type(raised).__name__} while it was "
-                "recorded, which a cassette cannot hold. For a model that is too slow use "
+                "recorded, which a cassette cannot store. To test a model that is too slow, use "
                 "mock_llm_responses.set_latency()."
             )
             return
@@ -203,7 +203,7 @@ class Recording:
                 ],
                 usage=schema.RecordedUsage(**outcome.usage),
                 resolved_model=outcome.resolved_model,
-                # Copied, because the library goes on to use it.
+                # Copied, because the library continues to use it.
                 json=copy.deepcopy(outcome.raw),
                 prompt_json=sent,
                 prompt_json_repeats=repeats,
@@ -212,7 +212,7 @@ class Recording:
                 error=error,
                 unfinished=is_unfinished,
             )
-            # Now, as an error while the file is written would lose the other calls, too.
+            # Checked now, because an error while the file is written would lose the other calls.
             response.to_json()
         except (ValueError, pydantic.ValidationError) as problem:
             # An error of pydantic on serialization is a ValueError as well.
@@ -222,7 +222,7 @@ class Recording:
         return response
 
     def _build_events(self) -> list[schema.RecordedEvent]:
-        """Return an event for each run of chunks that differ in their texts alone."""
+        """Return an event for each run of chunks that differ only in their texts."""
         chunks = []
         for event, fields, text in self._chunks:
             later = _find_later_changes(event, fields, text)
@@ -258,7 +258,7 @@ def _copy_event_fields(event: object) -> EventFields:
     """Return a copy of the fields of a stream event that are not at their default.
 
     Raises:
-        NotRecordable: a newer version of `llm` has fields that a cassette cannot hold.
+        NotRecordable: a newer version of `llm` has fields that a cassette cannot store.
     """
     defaults = type(event)
     fields = {}
@@ -269,7 +269,7 @@ def _copy_event_fields(event: object) -> EventFields:
     if unknown:
         raise NotRecordable(
             f"its stream events have {', '.join(unknown)}, which cassettes of this version of "
-            "pytest-llm-mock cannot hold"
+            "pytest-llm-mock cannot store"
         )
     return copy.deepcopy(fields)
 
@@ -278,9 +278,9 @@ def _find_later_changes(event: Any, fields: EventFields, text: str) -> EventFiel
     """Return the fields of a stream event that the plugin changed after it had yielded the event.
 
     Args:
-        event: the event, as it is now.
-        fields: its fields at first.
-        text: its text at first.
+        event: the event in its current state.
+        fields: its original fields.
+        text: its original text.
     """
     if isinstance(event, str):
         return {}
@@ -296,4 +296,4 @@ def _find_later_changes(event: Any, fields: EventFields, text: str) -> EventFiel
 
 def format_call(record: Call) -> str:
     """Return the subject of a message about a recorded call."""
-    return f"The call of {record['model_id']!r} with {shorten(record['prompt'])}"
+    return f"The call to {record['model_id']!r} with {shorten(record['prompt'])}"

@@ -11,14 +11,14 @@ from llm_mock.cassettes import RecordMode
 
 
 class _CommandOverride:
-    """The command that messages name in place of pytest."""
+    """The command that messages name instead of pytest."""
 
     command: str | None = None
 
 
 @contextmanager
 def override_recording_command(command: str) -> Iterator[None]:
-    """Make messages name a command to record with, in place of pytest.
+    """Make messages name another command for recording instead of pytest.
 
     Args:
         command: the command without the record mode, which is its last argument.
@@ -32,7 +32,7 @@ def override_recording_command(command: str) -> Iterator[None]:
 
 
 def is_recorded_by_pytest() -> bool:
-    """Return whether pytest is what records."""
+    """Return whether pytest records the calls."""
     return _CommandOverride.command is None
 
 

@@ -19,7 +19,7 @@ def redact_response(response: JSONObject, redactor: Redactor) -> JSONObject:
     """
     recorded_events = response.get("events", ())
     events = [dict(event) for event in recorded_events]
-    # The texts of one kind are parts of one text, though other events come between them.
+    # The texts of one kind are parts of one text, even with other events between them.
     groups: dict[Any, list[Any]] = {}
     for event in events:
         kind = event.get("type")

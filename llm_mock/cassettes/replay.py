@@ -1,4 +1,4 @@
-"""Make replies of recorded responses."""
+"""Create replies from recorded responses."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RecordedReply(Reply):
         encoded: Mapping[str, str] = NO_ATTACHMENTS,
         on_overrun: Callable[[CassetteMiss], None] = lambda _: None,
     ) -> None:
-        # An error that cannot be rebuilt is raised here, before the application gets any chunk.
+        # An error that cannot be rebuilt raises here, before the application gets any chunk.
         chunks: list[str | Event] = []
         for event in recorded.events:
             chunks += _split_event(event)
@@ -95,7 +95,7 @@ class RecordedReply(Reply):
         )
 
     def stream(self, stream: bool) -> Iterable[Any]:
-        """Return the recorded chunks; reading on raises where the application stopped reading."""
+        """Return the recorded chunks; reading beyond the end of an unfinished recording raises."""
         chunks = self.chunks or ()
         return self._raise_after(chunks) if self._recorded.unfinished else chunks
 
@@ -141,7 +141,7 @@ class RecordedReply(Reply):
         """Return the payload that the plugin sent when the call was recorded.
 
         Args:
-            before: the payload of the call before in the conversation.
+            before: the payload of the previous call in the conversation.
         """
         if self._recorded.prompt_json is None:
             return None
@@ -168,10 +168,10 @@ class RecordedReply(Reply):
 
 
 def _split_event(event: schema.RecordedEvent) -> Iterator[str | Event]:
-    """Yield the stream events that were recorded as one, or texts if they have nothing else."""
+    """Yield the stream events that were recorded as one, or plain texts if they are only that."""
     fields = event.model_dump(exclude={"text", "chunks", "later"}, exclude_defaults=True)
     lengths = event.chunks
-    # They differ if somebody edited the text in the file.
+    # The lengths are wrong if the text in the file was edited.
     if sum(lengths) != len(event.text) or not lengths:
         lengths = [len(event.text)]
     for length, end in zip(lengths, accumulate(lengths), strict=True):

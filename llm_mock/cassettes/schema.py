@@ -32,7 +32,7 @@ class _StrictModel(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(
         extra="forbid",
         populate_by_name=True,
-        # By default pydantic warns of fields whose names begin with `model_`.
+        # By default, pydantic warns about fields whose names begin with `model_`.
         protected_namespaces=(),
     )
 
@@ -52,7 +52,7 @@ class RecordedTool(_StrictModel):
     def from_tool(cls, tool: Any) -> RecordedTool:
         """Return the record of a tool."""
         fields = describe_tool(tool)
-        # The defaults stand for what is None.
+        # The defaults replace None.
         given = {name: value for name, value in fields.items() if value is not None}
         return cls(**given)
 
@@ -67,7 +67,7 @@ class RecordedToolResult(_StrictModel):
     @classmethod
     def from_result(cls, result: Any) -> RecordedToolResult:
         """Return the record of a tool result."""
-        # Tool results have attachments in newer versions of `llm` alone.
+        # Tool results have attachments only in newer versions of `llm`.
         attachments = getattr(result, "attachments", None) or ()
         return cls(
             name=result.name or "",
@@ -77,7 +77,7 @@ class RecordedToolResult(_StrictModel):
 
 
 class RecordedAttachment(_StrictModel):
-    """An attachment: of one that was sent the hash, of one that was received the content, too."""
+    """An attachment: the hash of a sent one; the hash and the content of a received one."""
 
     type: str | None = None
     url: str | None = None
@@ -218,7 +218,7 @@ class RecordedHTTP(_StrictModel):
     """
 
     api: str
-    """The API that was called; `endpoint` for all that ask no model for text."""
+    """The API that was called; `endpoint` for requests that do not generate text."""
     status: Annotated[int, pydantic.Field(ge=200, le=399)] = 200
     streamed: bool = False
     """Whether `json` is a list of server-sent events."""
@@ -243,7 +243,7 @@ class RecordedHTTP(_StrictModel):
             has_valid_name = re.fullmatch(r"[!-~]+", name)
             has_valid_value = re.fullmatch(r"[\t -~\x80-\xff]*", value)
             if not has_valid_name or not has_valid_value:
-                raise ValueError(f"the header {name!r} has a character that headers cannot have")
+                raise ValueError(f"the header {name!r} has a character that headers do not allow")
         return headers
 
 
@@ -260,7 +260,7 @@ class RecordedResponse(_StrictModel):
     prompt_json: JSON = None
     """The payload that was sent, as far as the plugin reports it."""
     prompt_json_repeats: dict[str, Count] = {}
-    """The number of items, by list, that are left out because the call before sent them."""
+    """The number of items, by list, that are left out because the previous call sent them."""
     attributes: JSONObject = {}
     """Other attributes that the plugin set on the response."""
     http: RecordedHTTP | None = None
@@ -280,7 +280,7 @@ class RecordedResponse(_StrictModel):
         has_class = isinstance(class_name, str) and class_name != ""
         if not is_http_error and not has_class:
             raise ValueError(
-                "'class' is missing, the type of the exception, such as ValueError or "
+                "'class' is missing: the type of the exception, such as ValueError or "
                 "openai:RateLimitError"
             )
         return error
@@ -311,7 +311,7 @@ class CassetteFile(_StrictModel):
     """Whether the test that recorded the calls failed, so that some may be missing."""
     calls: list[RecordedCall] = []
     count: int | None = None
-    """The number of calls. It is on the last line, so that a file that was cut off is noticed."""
+    """The number of calls. It is on the last line, so that a file that was cut off is detected."""
 
 
 def hash_content(content: bytes) -> str:

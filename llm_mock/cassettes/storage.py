@@ -23,9 +23,9 @@ from llm_mock.support.yaml_files import Document, Inline, InlineFields, dump, pa
 from llm_mock.support.yaml_files import read as read_text
 
 MAX_INLINE_SIZE = 4096
-"""The size in bytes up to which the content of an attachment is in the cassette itself."""
+"""The maximum size in bytes of an attachment that is stored in the cassette itself."""
 MAX_CASSETTE_SIZE = 1_000_000_000
-"""The size in bytes up to which files are read."""
+"""The maximum size in bytes of a file that is read."""
 HEADER = (
     "# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite "
     "(llm-mock test --cassette --record rewrite)\n"
@@ -59,8 +59,8 @@ GetKey = Callable[[schema.RecordedRequest], str]
 class RecordedCalls(Sequence[schema.RecordedCall]):
     """The calls of a cassette, which are parsed when they are accessed.
 
-    As objects the calls of a large cassette would take a gigabyte of memory, and garbage collection
-    would take most of the time.
+    As objects, the calls of a large cassette would take a gigabyte of memory, and garbage
+    collection would take most of the time.
 
     Args:
         path: the cassette.
@@ -130,21 +130,21 @@ def read_cassette(path: Path, get_key: GetKey, tolerant: bool = False) -> Casset
 
 
 def is_cassette(path: Path) -> bool:
-    """Return whether a file begins as a cassette, which may be damaged."""
+    """Return whether a file begins like a cassette; the rest may be damaged."""
     beginning = _read_beginning(path)
     return _CASSETTE_START.search(beginning) is not None
 
 
 def refuse_foreign_file(path: Path) -> None:
-    """Raise an InvalidFile if a file is not a cassette of this package, but for example VCR's."""
+    """Raise an InvalidFile if a file is not a cassette of this package, but for example of VCR."""
     __tracebackhide__ = True
     beginning = _read_beginning(path)
     if not beginning.strip() or _CASSETTE_START.search(beginning):
         return
-    kind = "a cassette of VCR" if _VCR_START.search(beginning) else "another file"
+    kind = "a cassette of VCR" if _VCR_START.search(beginning) else "another kind of file"
     raise InvalidFile(
-        f"{path}:1: is not a cassette of pytest-llm-mock, but {kind}, and stays as it is. "
-        "Give the test a cassette of its own: @pytest.mark.llm_mock_cassette('another_name')"
+        f"{path}:1: is not a cassette of pytest-llm-mock, but {kind}, so it is left unchanged. "
+        "Use another cassette for the test: @pytest.mark.llm_mock_cassette('another_name')"
     )
 
 
@@ -169,13 +169,13 @@ def _check_end(path: Path, text: str) -> None:
 
 
 def _read_call_by_call(path: Path, text: str, get_key: GetKey) -> CassetteContent:
-    """Read a file in the layout in which we write it, with little memory.
+    """Read a file in our own layout, with little memory.
 
     Each call must begin with `- ` on a line of its own, with the same indent.
     """
     text = _FINAL_DOCUMENT_END.sub("", text)
     first_call = _FIRST_CALL.search(text)
-    # A marker between calls would go unnoticed, as only the text around them is parsed as one.
+    # A marker between calls would not be noticed, because only the text around them is parsed.
     if first_call is None or _DOCUMENT_MARKER.search(text):
         return _read_whole(path, text, get_key)
     start, indent = first_call.start(), first_call[1]
@@ -214,7 +214,7 @@ def _build_content(document: Document, calls: RecordedCalls, get_key: GetKey) ->
     if file.version > 1 and file.count != len(calls):
         raise document.error(
             f"says that there are {file.count} calls, but there are {len(calls)}. "
-            f"If none was lost, write {len(calls)}",
+            f"If no call was lost, write {len(calls)}",
             ["count"],
         )
     keys: list[str] = []
@@ -236,7 +236,7 @@ def _check_version(document: Document) -> None:
         raise document.error(problem, ["version"])
     if isinstance(version, bool) or version not in range(1, schema.VERSION + 1):
         raise document.error(
-            f"has version {version!r}, and this version of pytest-llm-mock reads versions 1 to "
+            f"has version {version!r}, but this version of pytest-llm-mock reads versions 1 to "
             f"{schema.VERSION}",
             ["version"],
         )
@@ -290,7 +290,7 @@ def write_cassette(
         incomplete: whether the test that recorded the calls failed.
 
     Raises:
-        LLMMockError: it cannot be written; an old file is unchanged.
+        LLMMockError: it cannot be written; an existing file is unchanged.
     """
     attachments: dict[str, bytes] = {}
     texts = []
@@ -330,7 +330,7 @@ def _remove_unused_attachments(path: Path, text: bytes) -> None:
     """Remove the files of attachments that a cassette no longer names."""
     for file in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
         suffix = file.name[len(path.stem) :]
-        # Only names that we gave.
+        # Only names that this package created.
         match = re.match(r"\.attachment-[0-9a-f]{16}(?=\.)", suffix)
         if match and match[0].encode() not in text:
             file.unlink()
@@ -346,7 +346,7 @@ def check_writable(path: Path) -> None:
         raise LLMMockError(
             f"No real call was made, because the cassette {format_path(path)} cannot be written: "
             f"{_get_reason(error)}. "
-            f"Make {format_path(path.parent)} a folder that can be written, and record again."
+            f"Make the folder {format_path(path.parent)} writable, and record again."
         ) from None
 
 
@@ -363,7 +363,7 @@ def _build_write_error(
     """
     message = (
         f"The cassette {format_path(path)} could not be written: {_get_reason(error)}. "
-        "An old file is unchanged."
+        "An existing file is unchanged."
     )
     if not contents:
         return LLMMockError(message)
@@ -434,7 +434,7 @@ def _place_attachments(
         digest = attachment.get("sha256")
         if not digest:
             continue
-        # It was read from another file if the calls of a cassette are imported.
+        # If a cassette is imported, the content was read from another file.
         attachment.pop("file", None)
         attachment.pop("content", None)
         content = contents[digest]

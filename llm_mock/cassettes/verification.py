@@ -1,4 +1,4 @@
-"""Verify recorded calls: make each once more for real, and compare the answers."""
+"""Verify recorded calls: make each call for real again, and compare the answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
 
 Repeat = Callable[[Recording, Mock], None]
-"""Makes a call once more, and gives its answer to the recording."""
+"""Makes a call again, and passes its answer to the recording."""
 
 
 class VerifiedCall(NamedTuple):
-    """A recorded call that was made once more."""
+    """A recorded call that was made again."""
 
     description: str
     differences: list[Difference]
@@ -39,12 +39,12 @@ class _ReplayedCall(NamedTuple):
 
 
 class Verifier:
-    """Keeps the calls that a test replays, and makes them once more when it ends.
+    """Keeps the calls that a test replays, and makes them again when it ends.
 
-    Nothing is written. The requests are kept in memory with their keys until then.
+    Nothing is written to disk. Until then, the requests and their keys are kept in memory.
 
     Args:
-        as_user: a context in which the keys of the person who runs the process can be looked up.
+        as_user: a context in which the keys of the user who runs the process can be looked up.
     """
 
     def __init__(self, as_user: AsUser) -> None:
@@ -56,7 +56,7 @@ class Verifier:
         self._replayed.append(_ReplayedCall(recorded, request, _prepare(request)))
 
     def verify(self) -> list[VerifiedCall]:
-        """Make the calls once more, in their order, and return what differs."""
+        """Make the calls again, in order, and return the differences."""
         replayed, self._replayed = self._replayed, []
         return [self._verify(number, call) for number, call in enumerate(replayed, 1)]
 
@@ -64,7 +64,7 @@ class Verifier:
         recorded = call.recorded
         prompt = shorten(recorded.request.prompt)
         description = redact(f"call {number} ({recorded.request.model}  {prompt})")
-        # A mock of its own, so that the problems of the new call are not those of the test.
+        # A separate mock, so that the problems of the new call are not those of the test.
         mock = Mock(ModelBehaviour())
         record = mock.record_request(call.request)
         encoded = encode_attachments(call.request)
@@ -72,11 +72,11 @@ class Verifier:
         try:
             call.repeat(recording, mock)
         except Exception as error:
-            # An error of the provider is its answer, which the recording holds.
+            # An error of the provider is an answer too, which the recording has.
             if recording.response is None or isinstance(error, LLMMockError):
                 return VerifiedCall(description, [_describe_failure(format_error(error))])
         if recording.response is None:
-            problem = mock.problems[0] if mock.problems else "there is no answer"
+            problem = mock.problems[0] if mock.problems else "the provider sent no answer"
             return VerifiedCall(description, [_describe_failure(problem)])
         wants_json = recorded.request.schema_ is not None
         differences = compare_responses(recorded.response, recording.response, wants_json)
@@ -88,7 +88,7 @@ def _describe_failure(problem: str) -> Difference:
 
 
 def _prepare(request: Request) -> Repeat:
-    """Return the function that makes a call once more."""
+    """Return the function that makes a call again."""
     if isinstance(request, HTTPRequest):
         return partial(repeat_request, request)
     # Imported late: most runs verify calls of SDKs.
@@ -96,5 +96,5 @@ def _prepare(request: Request) -> Repeat:
     from llm_mock.boundaries.llm.request import LLMRequest
 
     assert isinstance(request, LLMRequest)
-    # Copied now, as the conversation goes on.
+    # Copied now, because the conversation continues.
     return partial(repeat_call, request, request.copy_conversation())

@@ -57,7 +57,7 @@ def test_a_tool_that_is_not_offered_is_an_error(
 ) -> None:
     mock_llm_responses.call_every_tool("*", **options)
     with pytest.raises(
-        LLMMockError, match=r"transfers was not offered\. Offered were: echo_execute"
+        LLMMockError, match=r"transfers was not offered\. Offered tools: echo_execute"
     ):
         run(Agent("any", cli_servers=[echo]), "Try everything")
 

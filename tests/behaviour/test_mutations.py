@@ -226,7 +226,7 @@ def test_a_prompt_of_one_rule_is_not_deleted() -> None:
     ("kind", "advice"),
     [
         ("text", "assert the result of the application for '{\"a\": 1}'"),
-        ("empty", "assert what the application does with an empty answer, or the result of"),
+        ("empty", "assert how the application handles an empty answer, or the result of"),
         ("no-tool-call", "assert the effect of the tool weather, or mock.calls[-1].tool_results"),
         ("error", "assert the result of this answer; test failures with mock.set_error('gpt-4o'"),
         ("no-error", "assert the error: with pytest.raises"),

@@ -215,7 +215,7 @@ def test_a_registered_model_of_another_library_has_plain_errors(mock_llm_calls: 
 
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(
-        ValueError, match="kind = 'rate-limit': write one of rate_limit, overloaded"
+        ValueError, match=r"Unknown kind 'rate-limit'\. Use one of rate_limit, overloaded"
     ):
         make_provider_error("gpt-4o-mini", "rate-limit")
 

@@ -476,7 +476,7 @@ def test_a_call_that_was_cancelled_while_it_was_recorded_is_a_problem(run: Run) 
     run("once", lambda: asyncio.run(use()))
     assert len(run.problems) == 1
     assert (
-        "ended with CancelledError while it was recorded, which a cassette cannot hold"
+        "ended with CancelledError while it was recorded, which a cassette cannot store"
         in run.problems[0]
     )
 
@@ -498,7 +498,7 @@ def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording
     finally:
         if real is not None:
             names._real_listings[names.MODELS] = real
-    assert "The call of 'scripted' could not be recorded: ValidationError" in run.problems[0]
+    assert "The call to 'scripted' could not be recorded: ValidationError" in run.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -532,7 +532,7 @@ def test_a_function_that_normalizes_wrongly_fails_the_test_although_the_applicat
     with pytest.raises(KeyError):
         run("once", lambda: ask("Hi"), normalize=wrong)
     assert (
-        "could not be looked up in the cassette: KeyError: 'date'. Is the function normalize"
+        "could not be looked up in the cassette: KeyError: 'date'. Correct the function normalize"
         in run.problems[0]
     )
 

@@ -168,7 +168,7 @@ def test_requests_differ_by_method_path_query_and_body(run: Run, provider: Provi
         assert len(run.cassette.unused()) == len(requests) - 1
     for method, path, body in (("GET", "/v1/models?limit=3", None), ("POST", "/v1/rerank", {})):
         run("none", lambda each=(method, path, body): send(each))
-        assert "does not hold this call" in run.problems[0]
+        assert "does not contain this call" in run.problems[0]
     assert len(provider.requests) == len(requests)
 
 

@@ -210,7 +210,7 @@ def test_an_attribute_is_described_only_where_the_class_does_not_set_it() -> Non
 def test_a_missing_package_is_named_with_its_remedy() -> None:
     with pytest.raises(
         ErrorNotRebuilt,
-        match=r"exception no_such_sdk:RateError cannot be made here: .*pip install no_such_sdk$",
+        match=r"exception no_such_sdk:RateError cannot be created: .*pip install no_such_sdk$",
     ):
         rebuild({"class": "no_such_sdk:RateError", "message": "x"})
     with pytest.raises(ErrorNotRebuilt, match="'openai' has no attribute 'OldError'"):
@@ -245,10 +245,11 @@ def test_what_describes_no_exception_is_refused(description: Any) -> None:
 @pytest.mark.parametrize(
     ("description", "problem"),
     [
-        ({"class": ".x:Y", "args": []}, "The exception .x:Y cannot be made here: "),
+        ({"class": ".x:Y", "args": []}, "The exception .x:Y cannot be created: "),
         (
             {"class": "openai:RateLimitError"},
-            "The exception openai:RateLimitError cannot be made as described: KeyError: 'message'.",
+            "The exception openai:RateLimitError cannot be created from its description: "
+            "KeyError: 'message'.",
         ),
         (
             {"class": "os:system", "args": ["a"]},
@@ -268,7 +269,9 @@ def test_a_description_that_cannot_be_followed_says_why(description: Any, proble
 
 
 def test_a_class_that_takes_something_else_is_said() -> None:
-    with pytest.raises(ErrorNotRebuilt, match="cannot be made as described: TypeError: "):
+    with pytest.raises(
+        ErrorNotRebuilt, match="cannot be created from its description: TypeError: "
+    ):
         rebuild({"class": f"{__name__}:Awkward", "args": ["x"]})
 
 

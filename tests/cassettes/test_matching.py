@@ -135,7 +135,7 @@ def miss(run: Run, *prompts: str, **arguments: Any) -> str:
 
 COMMAND = re.compile(r"pytest (\S+|'[^']+') --llm-mock-record")
 ADVICE = (
-    "Record new calls, with the real model: pytest TEST --llm-mock-record new_episodes\n"
+    "Record new calls with the real model: pytest TEST --llm-mock-record new_episodes\n"
     "To ignore parts of calls, use the fixture llm_mock_cassette_config."
 )
 
@@ -154,7 +154,7 @@ def test_a_call_without_a_cassette_is_shown_with_the_names_of_schema_and_tools(r
         "  prompt: Hi\n"
         "  schema: Person\n"
         "  tools: look, len\n"
-        "Record it, with the real model and your key: pytest TEST --llm-mock-record once"
+        "Record it with the real model and your key: pytest TEST --llm-mock-record once"
     )
 
 
@@ -169,7 +169,7 @@ def test_a_call_that_is_made_more_often_than_it_was_recorded_says_so(
     run("all", lambda: [Model().prompt("Hi").text() for _ in range(times)])
     message = miss(run, *["Hi"] * (times + 1))
     assert without_test(message) == (
-        f"The cassette FILE holds this call {words}, and it was made once more:\n"
+        f"The cassette FILE contains this call {words}, but the call was made again:\n"
         f"  model: m\n  prompt: Hi\n{ADVICE}"
     )
 
@@ -177,8 +177,8 @@ def test_a_call_that_is_made_more_often_than_it_was_recorded_says_so(
 def test_a_cassette_without_calls_says_so(run: Run) -> None:
     run.path.write_text("version: 2\ncalls: []\ncount: 0\n")
     assert without_test(miss(run, "Hi")) == (
-        "The cassette FILE does not hold this call:\n  model: m\n  prompt: Hi\n"
-        f"It holds no calls.\n{ADVICE}"
+        "The cassette FILE does not contain this call:\n  model: m\n  prompt: Hi\n"
+        f"It contains no calls.\n{ADVICE}"
     )
 
 
@@ -192,7 +192,7 @@ def test_the_nearest_call_is_the_one_with_the_most_equal_parts_and_then_the_most
 
     run("all", record)
     assert without_test(miss(run, "Greet Gracie", system="Be kind")) == (
-        "The cassette FILE does not hold this call:\n"
+        "The cassette FILE does not contain this call:\n"
         "  model: m\n  system: Be kind\n  prompt: Greet Gracie\n"
         "The nearest of its 3 calls is number 3. The difference:\n"
         "  --- recorded\n  +++ made\n  @@ -3,2 +3,2 @@\n   system: Be kind\n"

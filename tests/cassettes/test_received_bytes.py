@@ -184,7 +184,7 @@ def test_nothing_is_sent_to_a_provider_without_a_key(run: Run) -> None:
         "that the SDK reads, and record again."
     )
     assert problem in run("all", ask)
-    assert run.problems[0].startswith("The call of 'm' could not be recorded: LLMMockError: ")
+    assert run.problems[0].startswith("The call to 'm' could not be recorded: LLMMockError: ")
     assert problem in run.problems[0]
     assert not run.path.exists()
 

@@ -244,7 +244,7 @@ def test_a_recorded_call_may_follow_one_that_was_not_recorded(
             for _ in range(2):
                 response = client.responses.create(model="gpt-4o", input="Hello", **earlier)
                 assert response.output_text == "Hi"
-            with pytest.raises(openai.BadRequestError, match="does not hold this call"):
+            with pytest.raises(openai.BadRequestError, match="does not contain this call"):
                 client.conversations.retrieve("conv_2")
     finally:
         activate(previous)

@@ -274,16 +274,16 @@ def test_as_many_responses_are_stored_as_calls_are_kept(
             "replies[0].tool_calls[1]: 'name' is missing\n"
             "replies[0].tool_calls[1]: unknown key 'nam'; did you mean 'name'?",
         ),
-        ({"replies": [{"text": "a"}, {"model": "m"}]}, "replies[1]: has no content. Give it text,"),
+        ({"replies": [{"text": "a"}, {"model": "m"}]}, "replies[1]: has no content. Set text,"),
         ({"replies": [{"text": "a", "data": {}}]}, "replies[0]: A Reply has one content"),
         (
             {"replies": [{"data": {}, "error": "timeout"}]},
-            "replies[0]: has an error. Only text or chunks can be given",
+            "replies[0]: has an error. Only text or chunks can be combined",
         ),
         (
             {"replies": [{"text": "a"}, {"model": "m", "text": "b"}, {"text": "c"}]},
-            "replies[2]: is never used, because replies[0] answers all of the same calls. "
-            "Give one of them a prompt, a system, a tool_result or times.",
+            "replies[2]: is never used, because replies[0] answers the same calls. "
+            "Set prompt, system, tool_result or times for one of them.",
         ),
         (
             {"replies": [{"text": "a", "times": 1}, {"prompt": "", "text": "b"}]},
@@ -437,7 +437,7 @@ def test_a_misbehaviour_that_changed_nothing_is_not_passed(client: Client) -> No
     client.reply({"prompt": "never", "text": "x", "times": 1})
     assert client.ask() == '{"success": true}'
     assert client.fails_with() == (
-        "fenced-json changed no call of this test: it needs an answer in JSON, and 1 call was made."
+        "fenced-json changed no call in this test (1 call made): it needs an answer in JSON."
     )
     # The reply is named all the same, where it is asked for.
     assert len(client.get("unused")["unused"]) == 1

@@ -146,6 +146,6 @@ def test_a_mock_that_is_called_takes_no_reply(reply: Any) -> None:
         mock("gpt-4o", reply)
     assert str(caught.value) == (
         "mock('gpt-4o', …) takes only the name of a model. To set a reply, write "
-        "mock.set('gpt-4o', …); to ask the model, mock('gpt-4o').prompt(…)."
+        "mock.set('gpt-4o', …). To call the model, write mock('gpt-4o').prompt(…)."
     )
     assert mock.requested_models == []

@@ -149,7 +149,7 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "The cassette cassettes/test_it/test_hi.llm.yaml does not hold this call:",
+            "The cassette cassettes/test_it/test_hi.llm.yaml does not contain this call:",
             "  model: loopback",
             "  prompt: What is one and two?",
             "  options:",
@@ -160,7 +160,7 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
             "  +options:",
             "  +  temperature: 0.5",
             (
-                "Record new calls, with the real model: pytest test_it.py::test_hi "
+                "Record new calls with the real model: pytest test_it.py::test_hi "
                 "--llm-mock-record new_episodes"
             ),
         ],
@@ -176,8 +176,8 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
         (
             prompt_test("Hi"),
             (
-                "The cassette cassettes/test_it/test_hi.llm.yaml holds this call once, and it was "
-                "made once more:"
+                "The cassette cassettes/test_it/test_hi.llm.yaml contains this call once, but the "
+                "call was made again:"
             ),
         ),
     ],
@@ -239,7 +239,7 @@ def test_a_missing_cassette_is_named_beside_the_reply_that_nearly_matches(
     result.stdout.fnmatch_lines(
         [
             "*There is no cassette cassettes/test_it/test_model.llm.yaml for this call:",
-            "*Record it, with the real model and your key: pytest test_it.py::test_model *",
+            "*Record it with the real model and your key: pytest test_it.py::test_model *",
             "E * Or correct this reply:",
             "E * - gpt-4o-mni  → 'Hello'  (test_it.py:10)",
             "E * the nearest miss: the model is gpt-4o-mini, not gpt-4o-mni",
@@ -528,7 +528,7 @@ def test_a_failed_test_never_replaces_its_cassette(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "The test failed, so the cassette cassettes/test_it/test_hi.llm.yaml stays as it was; "
+            "The test failed, so the cassette cassettes/test_it/test_hi.llm.yaml is unchanged; "
             "the 1 recorded call was not written."
         ]
     )
@@ -583,7 +583,7 @@ version: 1
 
 @pytest.mark.parametrize("mode", ["none", "once", "new_episodes", "all", "rewrite"])
 @pytest.mark.parametrize(
-    ("text", "what"), [(VCR, "a cassette of VCR"), ("- a list\n", "another file")]
+    ("text", "what"), [(VCR, "a cassette of VCR"), ("- a list\n", "another kind of file")]
 )
 def test_a_file_that_is_not_ours_is_never_replaced(
     pytester: pytest.Pytester, server: OpenAIServer, mode: str, text: str, what: str
@@ -597,8 +597,8 @@ def test_a_file_that_is_not_ours_is_never_replaced(
     result.stdout.fnmatch_lines(
         [
             (
-                f"*test_hi.yaml:1: is not a cassette of pytest-llm-mock, but {what}, and stays as "
-                "it is. *"
+                f"*test_hi.yaml:1: is not a cassette of pytest-llm-mock, but {what}, so it is left "
+                "unchanged. *"
             )
         ]
     )
@@ -711,7 +711,7 @@ def test_no_real_call_is_made_where_its_answer_cannot_be_written(
     result.assert_outcomes(failed=1)
     shown = "No real call was made, because the cassette cassettes/test_it/test_hi.llm.yaml cannot be written: "  # noqa: E501
     result.stdout.re_match_lines(
-        [f".*{shown}({reason}).*Make cassettes/test_it a folder that can be written"]
+        [f".*{shown}({reason}).*Make the folder cassettes/test_it writable"]
     )
     result.stdout.no_fnmatch_line("*def check_writable*")
     assert server.requests == []
@@ -862,11 +862,11 @@ def test_under_strict_a_model_of_the_users_file_needs_a_name_in_the_project(
     [
         (
             "nobody-knows",
-            "The call of 'nobody-knows' could not be recorded: UnknownModelError: *nobody-knows*",
+            "The call to 'nobody-knows' could not be recorded: UnknownModelError: *nobody-knows*",
         ),
         (
             "gpt-4o-mini",
-            "The call of 'gpt-4o-mini' could not be recorded: NeedsKeyException: No key found*",
+            "The call to 'gpt-4o-mini' could not be recorded: NeedsKeyException: No key found*",
         ),
     ],
 )
@@ -891,7 +891,7 @@ def test_a_model_that_cannot_be_had_fails_the_recording(
     result = pytester.runpytest("--llm-mock-record", "once")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        [message, "Recording needs the plugin of the real model, and its key *"]
+        [message, "Recording needs the plugin of the real model and its key *"]
     )
     assert not CASSETTE.exists()
 

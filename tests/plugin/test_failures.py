@@ -356,7 +356,7 @@ def test_a_failure_names_the_prompts_that_nobody_read(pytester: pytest.Pytester)
             "  - m  'in a conversation'",
             "  - m  'a chain'",
             "  - m  'not awaited'",
-            "  - m  (prompt is not a text)",
+            "  - m  (prompt is not a string)",
             "*_ test_next _*",
         ],
         consecutive=False,

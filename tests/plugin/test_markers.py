@@ -73,7 +73,7 @@ MISTAKES = (
     ),
     (
         "llm_mock_misbehaviour(times=0)",
-        "times is 0; it must be a whole number of calls from 1. Leave it out for every call. *",
+        "times is 0; it must be a whole number of calls from 1. Omit it to change every call. *",
     ),
     (
         "llm_mock_misbehaviour('refusal', times='3')",

@@ -66,9 +66,8 @@ def test_without_names_the_test_is_run_once_for_each(pytester: pytest.Pytester) 
     )
     result.stdout.fnmatch_lines(
         [
-            "SKIPPED [[]1[]] test_without_names*.py:*: unknown-tool changed no call of this test: "
-            "it needs a call that "
-            "offers tools, and 1 call was made",
+            "SKIPPED [[]1[]] test_without_names*.py:*: unknown-tool changed no call in this test "
+            "(1 call made): it needs a call that offers tools",
         ]
     )
     location = next(line for line in result.outlines if line.startswith("SKIPPED [1]")).split(":")[
@@ -328,7 +327,7 @@ def test_a_test_that_calls_no_model_is_skipped(pytester: pytest.Pytester) -> Non
     )
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(
-        ["SKIPPED*rate-limit changed no call of this test: it needs a call, and 0 calls*"]
+        ["SKIPPED*rate-limit changed no call in this test (0 calls made): it needs a call*"]
     )
 
 

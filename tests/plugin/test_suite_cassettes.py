@@ -108,7 +108,7 @@ def test_checks_are_judged_again_and_a_changed_prompt_is_missed(
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
-            "*greetings.yaml:6: a: *does not hold this call*",
+            "*greetings.yaml:6: a: *does not contain this call*",
             "*+prompt: Uno",
             "*greetings.yaml:7: b: Output does not contain 'sorry'*",
         ]

@@ -142,10 +142,10 @@ TYPOS = {
         "*the arguments: 'city' is a required property, but 'cty' was given; did you mean 'city'?"
     ),
     "mock.call_every_tool('*', skip=['wether']); ask(weather)": (
-        "*wether was not offered; did you mean 'weather'? Offered were: weather."
+        "*wether was not offered; did you mean 'weather'? Offered tools: weather."
     ),
     "mock.call_every_tool('*', skip=['lamp']); ask(weather)": (
-        "*lamp was not offered. Offered were: weather."
+        "*lamp was not offered. Offered tools: weather."
     ),
     "ask(); llm_mock.assert_llm_called_times(mock, 'gpt-4p', 1)": (
         "*Model 'gpt-4p' was never called; did you mean 'gpt-4o'? Models that were called: gpt-4o."
@@ -173,7 +173,7 @@ TYPOS = {
     ),
     "mock('gpt-4o', 'Hello')": (
         "*InvalidReply: mock('gpt-4o', …) takes only the name of a model. To set a reply, write "
-        "mock.set('gpt-4o', …); to ask the model, mock('gpt-4o').prompt(…)."
+        "mock.set('gpt-4o', …). To call the model, write mock('gpt-4o').prompt(…)."
     ),
     "mock.calls()": (
         "*TypeError: 'list' object is not callable: calls is a list, not a method. Write .calls"
@@ -415,8 +415,8 @@ TYPOS = {
         "*'debug_llm' from 'llm_mock' (*); it is a fixture: add it to the parameters of the test"
     ),
     "mock('Say hello')": (
-        "*InvalidReply: mock('Say hello') returns the model of this name, and no model has such a "
-        "name. To ask a model, write mock('gpt-4o').prompt(…)."
+        "*InvalidReply: mock('Say hello') returns the model with this name, but no model has this "
+        "name. To call a model, write mock('gpt-4o').prompt(…)."
     ),
     "ToolCall('weather', ['Rome'])": (
         "*InvalidReply: The arguments of the tool call 'weather' must be a dict, but got "

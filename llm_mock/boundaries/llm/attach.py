@@ -1,4 +1,4 @@
-"""Patches of `llm`, made once in a process as soon as something imports it.
+"""Patches of `llm`, applied once per process as soon as something imports it.
 
 This module never imports `llm` itself. Without a current mock, everything works as in `llm` alone.
 """
@@ -24,7 +24,7 @@ MODULES_OF_MODELS = (
     "scripted_model",
     "real_model",
 )
-"""The modules that hold classes of `llm`, or derive from them."""
+"""The modules that keep classes of `llm`, or derive from them."""
 
 
 NAMES = (
@@ -42,7 +42,7 @@ NAMES = (
     "get_model_aliases",
     "get_models_with_aliases",
     "user_dir",
-    # The common bases of all models and responses: classes of plugins derive from them, too.
+    # The common bases of all models and responses; classes of plugins derive from them too.
     "models._BaseChainResponse",
     "models._BaseModel",
     "models._BaseResponse",
@@ -63,7 +63,7 @@ NAMES = (
     "plugins.load_plugins",
     "plugins.pm",
 )
-"""The names that this package uses of `llm`, above all private ones.
+"""The names of `llm` that this package uses, most of them private.
 
 See `find_missing_name` for the syntax.
 """
@@ -95,8 +95,8 @@ def attach(has_own_user_folder: bool = False) -> None:
     """Patch `llm` now if it is imported, and whenever something imports it later.
 
     Args:
-        has_own_user_folder: give the process an `llm` user folder of its own as soon as it imports
-            `llm`, unless the environment names one.
+        has_own_user_folder: give the process its own `llm` user folder as soon as it imports `llm`,
+            unless the environment names one.
     """
     # Kept if it was set before: both the environment and the pytest plugin call `attach`.
     _Settings.has_own_user_folder = has_own_user_folder or _Settings.has_own_user_folder
@@ -111,7 +111,7 @@ def _execute_without_openai(execute: Callable[[ModuleType], None], plugin: Modul
 
 
 def _patch_or_refuse(llm: ModuleType) -> None:
-    """Patch an `llm` module, or have it refuse calls if it lacks a name that is needed."""
+    """Patch an `llm` module, or make it refuse calls if it lacks a required name."""
     if not hasattr(llm, "get_model"):  # another library with the name `llm`
         return
     name = find_missing_name(llm, NAMES)
@@ -122,7 +122,7 @@ def _patch_or_refuse(llm: ModuleType) -> None:
 
 
 def _patch_llm(llm: ModuleType) -> None:
-    """Replace the functions of `llm` that list and run models; those replaced before stay."""
+    """Replace the functions of `llm` that list and run models, unless already replaced."""
     from llm_mock.boundaries.llm import (
         embedding,
         execution_guard,
@@ -161,7 +161,7 @@ def _patch_llm(llm: ModuleType) -> None:
 
 def _discard_stale_models(llm: ModuleType) -> None:
     """Discard the mocked models if `llm` was imported again, so that new ones use its classes."""
-    # The class is missing while its own module is what imports `llm`.
+    # The class does not exist yet if its own module is importing `llm`.
     model = getattr(sys.modules.get(f"{__package__}.model"), "MockLLMModel", None)
     if model is None or issubclass(model, llm.Model):
         return

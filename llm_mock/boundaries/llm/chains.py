@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def save_state(response: object) -> Callable[[], None]:
-    """Return a function that restores an `llm` response or conversation to its present state."""
+    """Return a function that restores an `llm` response or conversation to its current state."""
     # `llm` cannot repeat a response that failed, so its attributes are set back.
     saved = _copy_state(vars(response))
 
@@ -54,7 +54,7 @@ def disable_retries(model: Any) -> Any:
 
 
 def is_answered_by_mock(model: Any) -> bool:
-    """Return True if a mock answers for a model, and makes no real call for a cassette."""
+    """Return True if a mock answers for a model without making a real call for a cassette."""
     mock: Mock | None
     if is_mock(model):
         mock = model.mock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Imported here, so that the first call of a test does not take the time to do so.
+# Imported here, so that the first call of a test does not include the time of the import.
 from llm_mock.boundaries.llm import model as _model  # noqa: F401
 from llm_mock.boundaries.llm.get_model import LLMMock
 

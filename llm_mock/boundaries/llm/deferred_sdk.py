@@ -29,7 +29,7 @@ class _DeferredModule(ModuleType):
 
 def _import_module(deferred: _DeferredModule) -> ModuleType:
     name: str = vars(deferred)["__name__"]
-    # While the plugin is imported, the deferred module is in the place of the real one.
+    # While the plugin is imported, the deferred module replaces the real one.
     if sys.modules.get(name) is deferred:
         del sys.modules[name]
     return importlib.import_module(name)
@@ -38,7 +38,7 @@ def _import_module(deferred: _DeferredModule) -> ModuleType:
 def execute_without_sdk(
     sdk: str, execute: Callable[[ModuleType], None], plugin: ModuleType
 ) -> None:
-    """Execute the module of a plugin, whose import of the SDK is deferred.
+    """Execute the module of a plugin, and defer its import of the SDK.
 
     Args:
         sdk: the name of the SDK's package.
@@ -51,7 +51,7 @@ def execute_without_sdk(
         execute(plugin)
         return
     deferred = _DeferredModule(sdk)
-    # Other threads may look for the SDK meanwhile, and `find_spec` reads it from here.
+    # Other threads may look for the SDK at this time, and `find_spec` reads this attribute.
     vars(deferred)["__spec__"] = spec
     sys.modules[sdk] = deferred
     try:

@@ -1,4 +1,4 @@
-"""Guard on the methods of embedding models that embed."""
+"""Guard the methods with which embedding models embed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
     """Run `embed` or `embed_multi` with the model that embeds for the given one.
 
-    That is, in this order: a real model that a test patched by hand, the real model if a mocked one
-    is called while no mock is current, and the mock of a real model.
+    It is, in this order: a real model that a test patched by hand, the real model if a mocked model
+    is called while no mock is current, or the mock of a real model.
     """
     mock = current_mock()
     patched = None
@@ -46,7 +46,7 @@ def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwar
 
 
 class _DelegatingModel:
-    """A real embedding model with its own attributes, whose batches another one embeds.
+    """A real embedding model with its own attributes, whose batches another model embeds.
 
     Args:
         embed_batch: embeds a batch.

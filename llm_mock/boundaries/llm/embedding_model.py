@@ -35,15 +35,15 @@ GUESSED_NAMES = {
     "return_value": "set(text, vector)",
     "side_effect": "set(text, vector), or set_error(error)",
 }
-"""What to use, by the names that `unittest.mock` has for it."""
+"""The methods to use instead of the attributes of `unittest.mock`, by their names there."""
 
 
 class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
-    """A real `llm.EmbeddingModel` without network that always gives an item the same vector.
+    """An `llm.EmbeddingModel` without network that always returns the same vector for an item.
 
-    A vector that was not set is computed from the words and letters of a text, or the bytes of
-    binary data, and has length 1. The more words two texts share, the nearer their vectors are.
-    Such a vector says nothing about meaning.
+    A vector that was not set is computed from the words and letters of a text, or from the bytes of
+    binary data, and has length 1. The more words two texts share, the closer their vectors are.
+    These vectors do not represent meaning.
     """
 
     is_llm_mock = True
@@ -67,9 +67,9 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
 
         Args:
             model_id: the model id; a subclass may have it as a class attribute instead.
-            dimensions: the length of vectors, by default that of the model with this id, and 64
-                for an unknown one.
-            mock: returns the mock that answers calls; by default the model has one of its own.
+            dimensions: the length of the vectors; by default that of the model with this id, or 64
+                if the model is unknown.
+            mock: returns the mock that answers calls; by default the model has its own mock.
         """
         self.model_id: str = model_id or self.model_id
         if mock is not None:
@@ -94,13 +94,13 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
 
     @property
     def _state(self) -> EmbeddingState:
-        # Without a mock nothing is configured, and nothing is kept.
+        # Without a mock, nothing is configured and nothing is kept.
         mock = self.mock() or Mock(ModelBehaviour())
         return mock.embedding_state(self.model_id)
 
     @property
     def dimensions(self) -> int:
-        """The length of vectors; assign it before vectors of another length are set."""
+        """The length of the vectors. Assign it before you set vectors of another length."""
         return self._state.dimensions
 
     @dimensions.setter
@@ -115,37 +115,36 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         lengths = {len(vector) for vector in state.vectors.values()}
         if lengths - {dimensions}:
             raise InvalidReply(
-                f"`dimensions` cannot become {dimensions}, because vectors of another length are "
-                f"set ({len(state.vectors)} set so far). Assign it before you set vectors."
+                f"`dimensions` cannot be changed to {dimensions}, because vectors of another "
+                f"length are already set ({len(state.vectors)}). Assign it before you set vectors."
             )
         state.dimensions = dimensions
 
     @property
     def call_history(self) -> list[EmbeddingRecord]:
-        """Every embedded batch in order, failed ones included; one `embed` is a batch of one."""
+        """All embedded batches in order, including failed ones; `embed` is a batch of one item."""
         return self._state.calls
 
     def reset_history(self) -> None:
-        """Remove every call of this model from the history."""
+        """Remove all calls to this model from the history."""
         self._state.calls.clear()
 
     def set(self, item: str | bytes, vector: Iterable[float]) -> None:
-        """Set the vector of one text or blob, which is neither scaled nor rounded.
+        """Set the vector of a text or of bytes. The vector is neither scaled nor rounded.
 
         Raises:
-            InvalidReply: the vector does not consist of as many finite numbers as the model has
-                `dimensions`.
+            InvalidReply: the vector does not consist of `dimensions` finite numbers.
         """
         __tracebackhide__ = True
         state = self._state
         if not isinstance(item, (str, bytes)):
             raise InvalidReply(format_unsupported_item(item))
         dimensions = state.dimensions
-        expected = f"Give {dimensions} finite numbers, or assign to the model's dimensions first."
+        expected = f"Pass {dimensions} finite numbers, or change the model's dimensions first."
         state.vectors[item] = parse_vector(vector, expected, dimensions)
 
     def set_error(self, exception: BaseException | type[BaseException] | Reply | None) -> None:
-        """Have every call raise an exception, or none again after `set_error(None)`.
+        """Make every call raise an exception. `set_error(None)` removes it.
 
         Args:
             exception: an instance, a class, or a reply such as `templates.timeout()`.

@@ -53,7 +53,7 @@ def guard_start(original: Callable[[Any], None], response: object) -> None:
 
 
 async def guard_next_chunk(original: Callable[[Any], Awaitable[str]], response: object) -> str:
-    """Return the next chunk of an `llm.AsyncResponse`; before llm 0.32 the first one starts it."""
+    """Return the next chunk of an `llm.AsyncResponse`; before llm 0.32, the first one starts it."""
     mark_read(response)
     with _ModelSwap(response, _get_starting_model(response)):
         return await original(response)
@@ -61,7 +61,7 @@ async def guard_next_chunk(original: Callable[[Any], Awaitable[str]], response: 
 
 def _get_starting_model(response: Any) -> Any:
     # `_generator` is private: llm sets it when a response starts. Without it the model is looked up
-    # once more for each chunk, which is slower but right.
+    # again for each chunk, which is slower but correct.
     is_started = hasattr(response, "_generator")
     return (None if is_started else _get_executing_model(response)) or response.model
 
@@ -87,7 +87,7 @@ def _get_executing_model(response: Any) -> Any:
     __tracebackhide__ = True
     model = response.model
     if is_mock(model):
-        # A mocked model that a test kept is called while all calls are real.
+        # The test kept a mocked model, and calls it while all calls are real.
         return _get_real_model(response) if is_live() and model.mock() is None else None
     mock = current_mock()
     if mock is None or passes_through(model.model_id):

@@ -106,7 +106,7 @@ class LLMMock(Mock):
         self.server_environment: Callable[[Mapping[str, str]], dict[str, str]] | None = None
         """Adds the address of this test's server to an environment; None without a server."""
         self.requested_models: list[str] = []
-        """The names with which the application asked for a model, in order, each time it did."""
+        """The model names that the application requested, in order, including repeated requests."""
         self._models: dict[str, MockLLMModel] = {}
         self._get_answering_mock: Callable[[], Mock | None] = (
             current_mock if at_boundary else self.get_self
@@ -150,25 +150,25 @@ class LLMMock(Mock):
         arguments: Mapping[str, Mapping[str, Any]] | None = None,
         skip: Collection[str] = (),
     ) -> None:
-        """Set a standing reply that calls each offered tool once, and then answers.
+        """Set a standing reply that calls each offered tool once and then answers.
 
         The arguments are the smallest that the tool's schema accepts, the same in every process.
-        Over HTTP the calls are those that `tool_choice` and `parallel_tool_calls` allow.
+        Over HTTP, only calls that `tool_choice` and `parallel_tool_calls` allow are made.
 
         Example:
             `mock.call_every_tool("*", then="Done")`
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
-            then: the reply after the results of the tools; by default the text `Done`, or where a
-                schema is asked for, a generated instance of it.
+            then: the reply after the tool results; by default the text `Done`, or a generated
+                instance of the schema if the call has one.
             arguments: the values of some arguments, by tool name.
             skip: the names of tools that are not called.
 
         Raises:
             InvalidReply: `then` is not a reply.
-            LLMMockError: (when a model is called) no arguments can be generated for a tool, or a
-                tool that is named here is not offered.
+            LLMMockError: when a model is called, if no arguments can be generated for a tool, or a
+                tool in `arguments` or `skip` is not offered.
         """
         from llm_mock.behaviour.generated_calls import CallEveryTool
 
@@ -182,7 +182,7 @@ class LLMMock(Mock):
         if type(_skip_async) is not bool:
             raise InvalidReply(
                 f"mock({name!r}, …) takes only the name of a model. To set a reply, write "
-                f"mock.set({name!r}, …); to ask the model, mock({name!r}).prompt(…)."
+                f"mock.set({name!r}, …). To call the model, write mock({name!r}).prompt(…)."
             )
         if name is None:
             import llm
@@ -192,8 +192,8 @@ class LLMMock(Mock):
         self.requested_models.append(name)
         if isinstance(name, str) and " " in name and find_registered(name, MODELS) is None:
             raise InvalidReply(
-                f"mock({shorten(name)}) returns the model of this name, and no model has such a "
-                "name. To ask a model, write mock('gpt-4o').prompt(…)."
+                f"mock({shorten(name)}) returns the model with this name, but no model has this "
+                "name. To call a model, write mock('gpt-4o').prompt(…)."
             )
         return self.get_model(name)
 
@@ -242,7 +242,7 @@ class LLMMock(Mock):
 
     @property
     def last_call(self) -> Call:
-        """The record of the last call of any model.
+        """The record of the last call to any model.
 
         Raises:
             AssertionError: no model was called.
@@ -254,7 +254,7 @@ class LLMMock(Mock):
     def models(self) -> dict[str, MockLLMModel]:
         """Every model that was obtained or called, by its id."""
         # A call may come from an SDK, so the model of `llm` is created here. A copy of the ids,
-        # because other threads may call models meanwhile.
+        # because other threads may call models at the same time.
         for model_id in list(self.called):
             if model_id not in self._models:
                 self._expose_model(model_id, self.get_mocked_model("model", model_id))
@@ -280,7 +280,7 @@ class LLMMock(Mock):
         script.prices = (*script.prices, model_price)
 
     def get_model(self, name: str) -> MockLLMModel:
-        """Return the model of an id or alias, always the same one; it has a history of calls.
+        """Return the model with an id or alias, always the same object, with its call history.
 
         Raises:
             llm.UnknownModelError: the test made the name unknown with `set_unknown`.
@@ -290,7 +290,7 @@ class LLMMock(Mock):
         return cast("MockLLMModel", self.resolve_model("model", name, model_id, entry))
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
-        """Return the async model of an id or alias; it shares its history with the sync one.
+        """Return the async model with an id or alias. It shares its history with the sync model.
 
         Raises:
             llm.UnknownModelError: the test made the name unknown with `set_unknown`, or its plugin
@@ -302,7 +302,7 @@ class LLMMock(Mock):
         return cast("AsyncMockLLMModel", model)
 
     def get_embedding_model(self, name: str) -> MockEmbeddingModel:
-        """Return the embedding model of an id or alias, always the same one, to set its vectors.
+        """Return the embedding model with an id or alias, always the same object.
 
         Raises:
             llm.UnknownModelError: the test made the name unknown with `set_unknown`.
@@ -394,16 +394,16 @@ class LLMMock(Mock):
         return model
 
     def mock_registered_model(self, real: object) -> Any:
-        """Return a mock of a registered model, sync or async, with the capabilities of that one."""
+        """Return a mock of a registered model, sync or async, with that model's capabilities."""
         from llm_mock.boundaries.llm.model import create_mock_model
 
         return create_mock_model(real, self._get_answering_mock)
 
     def autospec(self) -> None:
-        """Make registered models refuse from now on what their real ones refuse.
+        """Make registered models refuse from now on what the real models refuse.
 
-        That is invalid options, and attachments, tools, schemas and conversations that the real
-        model does not support. Models that no plugin registers accept everything.
+        These are invalid options, and attachments, tools, schemas and conversations that the real
+        model does not support. Models that no plugin registers still accept everything.
         """
         self.settings = self.settings._replace(autospec=True)
         self.forget_models()
@@ -436,13 +436,13 @@ class LLMMock(Mock):
     def environment(self, **variables: str) -> dict[str, str]:
         """Return the environment for another process that this mock answers.
 
-        The process answers from the replies of this mock, including those configured later, and
-        uses queued ones up. Its calls appear in the history here, even if it crashes, and replies
-        that it does not use are reported as unused. In a test that uses `llm_mock_server`, the
-        environment also has the address of that server.
+        The process uses the replies of this mock, including those configured later, and uses up
+        queued ones. Its calls appear in the history of this mock, even if the process crashes, and
+        replies that it does not use are reported as unused. In a test that uses `llm_mock_server`,
+        the environment also has the address of that server.
 
         Args:
-            variables: further environment variables.
+            variables: more environment variables.
 
         Returns:
             The environment of this process and the added variables, for `subprocess.run(env=…)`.

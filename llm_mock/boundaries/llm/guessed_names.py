@@ -1,4 +1,4 @@
-"""Names that newcomers guess for the methods of a mock, each with what to write."""
+"""Names that newcomers guess for the methods of a mock, each with the correct code."""
 
 from __future__ import annotations
 
@@ -59,23 +59,23 @@ NAMES_BY_ADVICE: Mapping[str, str] = {
         "set_exception set_failure set_side_effect"
     ),
 }
-"""The guessed names, separated by spaces, by what to write. Letters would find a wrong name."""
+"""The guessed names by the correct code. Comparing letters would suggest a wrong name."""
 WORDS_BY_ADVICE: Mapping[str, str] = {
     "set_embedding(model, text, vector)": "embedding embeddings vector vectors",
     "set_error(model, error)": "error errors exception fail fails failure raise raises",
     "set(model, Reply(chunks=['Hel', 'lo']))": "chunk chunks stream streaming",
     "set(model, reply)": "answer answers reply replies respond responds response responses returns",
 }
-"""The words of other names, by what to write: the first word that a name has decides."""
+"""The words of other guessed names by the correct code; the first entry with a word decides."""
 
 
 def find_advice(name: str) -> str | None:
-    """Return what to write in place of a guessed name; None for other names."""
+    """Return the correct code for a guessed name; None for other names."""
     for advice, names in NAMES_BY_ADVICE.items():
         if name in names.split():
             return advice
     words = set(name.split("_"))
-    # An assertion is nearest to another one, whatever it is about.
+    # The most similar name to an assertion is always another assertion.
     if "assert" in words:
         return None
     for advice, meant in WORDS_BY_ADVICE.items():

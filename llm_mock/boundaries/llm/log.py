@@ -38,7 +38,7 @@ def log_responses(responses: Sequence[Any], name: str) -> None:
 
 
 def load_logged_conversation(name: str, model: object) -> Any:
-    """Return the conversation that was logged last under a name, to continue it, or None."""
+    """Return the last conversation that was logged under a name, to continue it, or None."""
     import llm
     from llm.cli import load_conversation
 

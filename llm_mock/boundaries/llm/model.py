@@ -14,7 +14,7 @@ from llm_mock.core.mock import Mock
 
 
 class _MockModelMeta(ABCMeta):
-    """A metaclass that makes models with a key instances of `MockLLMModel`, too."""
+    """A metaclass that makes models with a key instances of `MockLLMModel` too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         # Users write `isinstance(model, MockLLMModel)`, and an `llm.KeyModel` is no `llm.Model`.
@@ -32,7 +32,7 @@ class MockKeyModel(ScriptedModel, llm.KeyModel):
 
 
 class AsyncMockLLMModel(AsyncScriptedModel, llm.AsyncModel):  # type: ignore[misc]
-    """An asynchronous `MockLLMModel`, which is lazy, as any `llm.AsyncModel`."""
+    """An asynchronous `MockLLMModel`; it is lazy, like every `llm.AsyncModel`."""
 
 
 class AsyncMockKeyModel(AsyncScriptedModel, llm.AsyncKeyModel):  # type: ignore[misc]
@@ -42,7 +42,7 @@ class AsyncMockKeyModel(AsyncScriptedModel, llm.AsyncKeyModel):  # type: ignore[
 def create_mock_model(
     real: Any, mock: Callable[[], Mock | None]
 ) -> ScriptedModel | AsyncScriptedModel:
-    """Return the mock of a registered model, which has that model's options and limits.
+    """Return the mock of a registered model, with that model's options and limits.
 
     Args:
         real: the registered model, synchronous or not.

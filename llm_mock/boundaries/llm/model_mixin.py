@@ -1,4 +1,4 @@
-"""Attributes and assertions that every mocked model has beside those of `llm`."""
+"""Attributes and assertions that every mocked model has in addition to those of `llm`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class NotAssignableToModel(NotAssignable):
     """A name of `unittest.mock` for replies, whose error says how to configure them.
 
     Args:
-        advice: what to write, with the places `{mock}`, `{model}` and `{value}`.
-        own_advice: what to write for a model that belongs to no mock with methods for replies.
+        advice: the correct code, with the placeholders `{mock}`, `{model}` and `{value}`.
+        own_advice: the correct code for a model whose mock has no methods for replies.
     """
 
     def __init__(self, advice: str, own_advice: str) -> None:
@@ -66,8 +66,8 @@ class MockedModelMixin:
     def mock(self) -> Mock | None:
         """Return the mock that answers when the model is called; None for the real model.
 
-        A model without a mock creates one of its own here, and not in `__init__`, which a subclass
-        may fail to call.
+        A model without a mock creates its own mock here. It does not in `__init__`, because a
+        subclass may not call that.
         """
         mock = Mock(ModelBehaviour())
         vars(self)["mock"] = mock.get_self  # found before this method from now on
@@ -85,7 +85,7 @@ class MockedModelMixin:
 
     @property
     def default_response(self) -> Any:
-        """The reply where no other one was configured; any reply may be assigned."""
+        """The reply if no other reply is configured; any reply can be assigned."""
         return self._state.default_response
 
     @default_response.setter
@@ -94,17 +94,17 @@ class MockedModelMixin:
 
     @property
     def call_history(self) -> list[Call]:
-        """All calls of this model in order, failed ones included."""
+        """All calls to this model in order, including failed ones."""
         mock = self.mock()
         return [] if mock is None else mock.calls_of_id(self.model_id)
 
     @property
     def prompt_count(self) -> int:
-        """The number of calls of this model."""
+        """The number of calls to this model."""
         return len(self.call_history)
 
     def reset_history(self) -> None:
-        """Forget all calls of this model."""
+        """Remove all calls to this model from the history."""
         mock = self.mock()
         if mock is not None:
             mock.forget_calls(self.model_id)
@@ -121,7 +121,7 @@ class MockedModelMixin:
 
     @property
     def last_call(self) -> Call:
-        """The record of the last call; `AssertionError` if there was none."""
+        """The record of the last call; raises `AssertionError` if the model was never called."""
         __tracebackhide__ = True
         return self._assertions.last_call
 

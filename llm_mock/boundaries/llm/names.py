@@ -20,7 +20,7 @@ EMBEDDING_MODELS = "get_embedding_models_with_aliases"
 """The function of `llm` that lists the registered embedding models."""
 # Limited, because the loading thread may wait for a module that the waiting one is importing.
 MAX_LOADING_SECONDS = 20.0
-"""The time that a thread waits for another one to load the plugins."""
+"""The seconds that a thread waits for another thread to load the plugins."""
 
 _real_listings: dict[str, Callable[[], list[Any]]] = {}
 _loading_lock = threading.RLock()
@@ -28,14 +28,14 @@ _loading_lock = threading.RLock()
 
 class _State:
     is_loading = False
-    """Whether a thread loads the plugins at this moment."""
+    """Whether a thread is loading the plugins."""
 
 
 class LLMNames:
     """Resolver of model names as in `llm`; see `llm_mock.core.protocols.NameResolver`."""
 
     def model_id(self, name: str) -> str:
-        """Return the id of a model, resolving aliases of plugins and of the user."""
+        """Return the id of a model, and resolve aliases of plugins and of the user."""
         return _resolve_id(name, MODELS)
 
     def get_every_id(self, name: str) -> set[str]:
@@ -53,7 +53,7 @@ class LLMNames:
 
 
 def set_real_listing(listing: str, function: Callable[[], list[Any]]) -> None:
-    """Keep the function of `llm` that lists models, before it is replaced."""
+    """Store the function of `llm` that lists models, before it is replaced."""
     _real_listings[listing] = function
 
 
@@ -93,8 +93,8 @@ def find_registered(name: str, listing: str = MODELS) -> Any:
     """Return the entry that registers a model under a name; None if no plugin does.
 
     `llm` imports every plugin to resolve a name. This function does so only if a plugin may
-    register the name, judging by the plugins' sources. The result is therefore the same whoever
-    imported plugins before, and a name that no plugin registers costs nothing.
+    register the name, judging by the plugins' sources. So the result does not depend on earlier
+    imports of plugins, and a name that no plugin registers costs nothing.
 
     Args:
         name: an id or an alias.
@@ -205,8 +205,8 @@ def format_unknown_model(name: str, named: set[str], setting: str, is_in_test: b
     Args:
         name: the name that no plugin registers.
         named: the names that the test configures.
-        setting: the setting of the project that has names checked.
-        is_in_test: whether a test asks for the model, and not a module or a wider fixture.
+        setting: the setting of the project that enables the check of names.
+        is_in_test: whether a test requests the model, and not a module or a wider fixture.
     """
     known_names = list_registered_names() | named
     suggestion = suggest_nearest(name, known_names) or "."

@@ -1,4 +1,4 @@
-"""The provider's payload of a reply, which `response.json()` is if the project wants that.
+"""The provider's payload of a reply, which `response.json()` returns if the project enables it.
 
 It is known for the plugin of OpenAI's models that comes with `llm`: the plugin stores the SDK's
 object without null values, and for a streamed chat a dict of its own. For other plugins it is the
@@ -29,8 +29,8 @@ def build_payload(answer: Answer, response: Any) -> Any:
     kind = _get_kind(response)
     if kind is None or reply.error is not None:
         return None
-    # The same code builds the body that an SDK gets over HTTP. A copy of the record, as that code
-    # notes in it why the answer ended.
+    # The same code builds the body that an SDK gets over HTTP. It writes the finish reason to the
+    # record, so it gets a copy.
     record = copy.copy(answer.record)
     request = HTTPRequest(record["model_id"], [], api="chat.completions")
     exchange = ResponseContext(request, answer._replace(record=record))

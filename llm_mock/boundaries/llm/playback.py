@@ -50,7 +50,7 @@ def play(
 async def play_async(
     answered: Answer | PassthroughCall, stream: bool, response: _BaseResponse
 ) -> AsyncIterator[Any]:
-    """Play an answer into an `llm.AsyncResponse`, as `play`; other tasks run while it waits."""
+    """Play an answer into an `llm.AsyncResponse`, like `play`; other tasks run while it waits."""
     __tracebackhide__ = True
     if not isinstance(answered, Answer):
         async for chunk in recording.record_async(answered, response):
@@ -153,7 +153,7 @@ def _to_stream_event(event: Any) -> Any:
     if _STREAM_EVENT is None:  # before llm 0.32
         return event.chunk if event.type == "text" else None
     if isinstance(event, Event):
-        # The plugins of `llm` read no refusals, so that the text of one is empty, and no searches.
+        # The plugins of `llm` ignore refusals and searches, so a refusal has an empty text.
         if event.type in ("refusal", "item"):
             return None
         return _STREAM_EVENT(**vars(event))
@@ -161,7 +161,7 @@ def _to_stream_event(event: Any) -> Any:
 
 
 def complete(response: _BaseResponse, answer: Answer) -> None:
-    """Set what a response has beside its chunks: usage, attachments, model and payload."""
+    """Set the usage, attachments, model and payload of a response."""
     reply, record = answer.reply, answer.record
     # Most replies, as in `MockResponse`.
     if reply.is_text_alone and not reply.is_recorded and not answer.raw_json:
@@ -170,7 +170,7 @@ def complete(response: _BaseResponse, answer: Answer) -> None:
     input_tokens, output_tokens = record["input_tokens"], record["output_tokens"]
     details = None
     if reply.usage is not UNSET:
-        # In the terms of the provider, while the record counts cached tokens, too.
+        # As the provider counts them; the record includes cached tokens.
         details = reply.usage_details()
         input_tokens, output_tokens = reply.given_tokens()
     response.set_usage(input=input_tokens, output=output_tokens, details=details)

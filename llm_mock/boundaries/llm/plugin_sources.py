@@ -19,7 +19,7 @@ class _Sources(NamedTuple):
     """The model names in the sources of plugins."""
 
     computes_names: bool
-    """Whether another plugin than those of `llm` registers models, whose names are unknown."""
+    """Whether a plugin other than those of `llm` registers models, whose names are unknown."""
     aliases: frozenset[str]
     """The aliases in the plugins of `llm` itself."""
     words: frozenset[str]
@@ -43,9 +43,9 @@ def may_be_alias(name: str) -> bool:
 
 @functools.lru_cache
 def _is_part_of_word(name: str) -> bool:
-    """Return whether a name is a part of another one, as "4.1" is of "gpt-4.1".
+    """Return whether a name is a part of another name, such as "4.1" of "gpt-4.1".
 
-    Plugins may compute aliases by leaving a part of an id out.
+    Plugins may compute aliases by removing a part of an id.
     """
     part = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     words = _read_sources().words
@@ -83,7 +83,7 @@ def _find_default_plugins() -> Iterator[Path]:
 def _may_register_models(plugin: EntryPoint) -> bool:
     """Return whether a plugin may register models.
 
-    It may if its hooks are not functions of a module whose source can be read.
+    This is also true if its hooks are not functions of a module with readable source.
     """
     # Only the top package: `find_spec` of a submodule would import its parents.
     top, *inner = plugin.module.split(".")

@@ -50,7 +50,7 @@ class MockedModel(Protocol):
 
 
 def guard_classes(llm: ModuleType) -> None:
-    """Guard every class of models, those that are defined later included."""
+    """Guard every class of models, including classes that are defined later."""
     # A private name: the classes of sync and async models have no public base in common.
     base = sys.modules["llm.models"]._BaseModel
     _guard_with_subclasses(base, "execute", _execute_with_mock, ("execute", "prompt"))
@@ -99,7 +99,7 @@ def _find_subclasses(base: type) -> Iterator[type]:
 
 
 def keep_original(owner: Any, name: str, original: Any) -> None:
-    """Note what a name of a class or module meant before a test could patch it."""
+    """Store the original value of a name in a class or module, before a test can patch it."""
     _set_originals([*_originals, (weakref.ref(owner, _forget), name, original)])
 
 
@@ -119,7 +119,7 @@ def _set_originals(originals: list[tuple[weakref.ref[Any], str, Any]]) -> None:
 
 
 def _guard_method(cls: type, name: str, answer: Callable[..., object]) -> None:
-    """Replace a method of one class by one that has the current mock answer."""
+    """Replace a method of one class by one that lets the current mock answer."""
     original: Any = getattr(cls, name, None)
     if original is None or getattr(original, "__isabstractmethod__", False):
         return
@@ -196,7 +196,7 @@ def get_original_function(cls: type, name: str) -> Any:
 
 def has_patched_functions() -> bool:
     """Return whether a test replaced a function of a class of models, or a class of `llm`."""
-    # Called for every prompt: a loop in C over all classes takes a tenth of the time. Of a class
+    # Called for every prompt: a loop in C over all classes takes a tenth of the time. For a class
     # that no longer exists, the default of `getattr` is the function itself.
     refs, names, functions = _columns
     return list(map(getattr, map(_dereference, refs), names, functions)) != functions
@@ -220,7 +220,7 @@ def find_patched_prompt(model: MockedModel) -> Callable[..., Any] | None:
         bases = (llm.AsyncModel, llm.AsyncKeyModel)
     for base in bases:
         if _is_patched_on_class(base, "prompt"):
-            # Static, so that a function is bound to the mocked model. A mock is no descriptor.
+            # Static, so that a function is bound to the mocked model. A mock is not a descriptor.
             prompt = inspect.getattr_static(base, "prompt")
             if hasattr(prompt, "__get__"):
                 prompt = prompt.__get__(model)

@@ -16,17 +16,17 @@ else:
     KeyMixin = object
 
 PLACEHOLDER_KEY = "no-key-needed"
-"""The key of a mocked model that needs one, if none was given: tests run without keys."""
+"""The key of a mocked model that needs one but has none: tests run without keys."""
 MISSING = object()
 """Stands for an attribute that the registered model does not have; some are None."""
 
 
 class ReplacesRealModel(KeyMixin):
-    """A mocked model that may replace a registered one, whose name and values it then has."""
+    """A mocked model that may replace a registered model and then has its name and values."""
 
     _registered: Any = None
     _advice_by_name: Mapping[str, str] = {}
-    """What to use in place of attributes that newcomers guess."""
+    """The correct code for attributes that newcomers guess."""
 
     def bind_real_model(self, real: object, attributes: Iterable[str]) -> None:
         """Replace a registered model, and copy the given attributes of it."""

@@ -47,15 +47,15 @@ def repeat_call(
     call: PassthroughCall,
     mock: Mock,
 ) -> None:
-    """Make a call once more for real, to verify a cassette.
+    """Make a call for real again, to verify a cassette.
 
     Args:
         request: the call.
         conversation: the conversation as it was before the call; None without one.
-        call: takes the answer.
-        mock: gets problems, by the call.
+        call: receives the answer.
+        mock: receives the problems of the call.
     """
-    # A copy, as the plugin of the model may change it.
+    # A copy, because the plugin of the model may change it.
     prompt = copy.copy(request.native)
     model = prompt.model
     if is_async(model):
@@ -88,7 +88,7 @@ def _end_with_stream(call: PassthroughCall) -> Iterator[None]:
 
 def _start(call: PassthroughCall, response: _BaseResponse) -> Any:
     try:
-        # The tests have a user folder of their own, where no keys are stored.
+        # The tests have their own user folder, in which no keys are stored.
         with call.as_user():
             model, arguments = _get_real_model(response)
         call.hide(arguments.get("key"), getattr(model, "key", None))
@@ -106,7 +106,7 @@ def _start(call: PassthroughCall, response: _BaseResponse) -> Any:
 
 
 def _get_real_model(response: _BaseResponse) -> tuple[Any, dict[str, Any]]:
-    """Return the real model of a response, and further arguments for its `execute`."""
+    """Return the real model of a response, and more arguments for its `execute`."""
     __tracebackhide__ = True
     called = response.prompt.model
     model: Any = called

@@ -28,7 +28,7 @@ LISTINGS = {
 }
 """The function of `llm` that lists the models of a kind, and the attribute of its entries."""
 FAILED_LOOKUP = "llm_mock_failed_lookup"
-"""The attribute of the error for a name that was not found, which `llm` handles at first."""
+"""The attribute of the error for a name that was not found; `llm` catches this error first."""
 
 
 def list_mocked_models(original: Callable[[], list[ModelWithAliases]]) -> list[ModelWithAliases]:
@@ -118,7 +118,7 @@ def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
     if is_mock(model):
         return model
     if passes_through(model_id):
-        # It would have to run for real, and no plugin registers it in this kind.
+        # It would have to run for real, but no plugin registers a model of this kind.
         if model is None:
             raise KeyError(name)
         return model
@@ -133,7 +133,7 @@ def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
 
 
 def _is_used_as_it_is(model: Any) -> bool:
-    """Return whether a registered model is a mock already, or runs for real beside the mock."""
+    """Return whether a registered model is already a mock, or runs for real besides the mock."""
     return is_mock(model) or passes_through(model.model_id)
 
 
@@ -163,7 +163,7 @@ class _LazyAliases(dict[str, Any]):
         list_all = self._list_all
         if list_all is not None:
             self.update(list_all())
-            # Only now, so that no other thread reads a mapping that is filled in part.
+            # Only now, so that no other thread reads a partly filled mapping.
             self._list_all = None
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
@@ -183,7 +183,7 @@ def _fill_before(name: str) -> Callable[..., Any]:
     return fill_and_call
 
 
-# Every operation that reads more than one key. `__getitem__` is none: it calls `__missing__`.
+# Every operation that reads more than one key. `__getitem__` reads one: it calls `__missing__`.
 _READING_OPERATORS = (
     "__contains__",
     "__eq__",

@@ -1,4 +1,4 @@
-"""A prompt of `llm` in the form of the core's requests."""
+"""Prompts of `llm` as requests of the core."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LLMRequest(Request):
     """
 
     _characters: int | None = None
-    """The length of the messages that the application gave; None without such messages."""
+    """The length of the messages that the application passed; None if it passed none."""
     _conversation: Any = None
     _earlier = 0
     """The number of earlier turns of the conversation."""
@@ -70,7 +70,7 @@ class LLMRequest(Request):
 
     def messages(self) -> list[JSONObject]:
         """Return all messages that the model sees."""
-        # The application may have gone on with the conversation before somebody reads this.
+        # The application may have continued the conversation before this is read.
         earlier = self._conversation.responses[: self._earlier] if self._earlier else []
         return versions.describe_messages(self.native, earlier)
 
@@ -103,7 +103,7 @@ class LLMRequest(Request):
 
 
 class TextRequest(LLMRequest):
-    """A prompt that is a text, without any other argument; most calls need no more.
+    """A prompt that is a text without any other argument, like most prompts.
 
     Args:
         model_id: the id of the called model.
@@ -115,7 +115,7 @@ class TextRequest(LLMRequest):
     is_simple = is_text = passed = True
 
     def __init__(self, model_id: str, prompt: llm.Prompt, text: str, key: str | None) -> None:
-        # The other fields have their defaults, as this runs in each call.
+        # The other fields keep their defaults, because this runs in every call.
         self.model_id = model_id
         self.native = prompt
         self.prompt = text
@@ -136,6 +136,6 @@ def _get_given_options(options: Any) -> JSONObject:
     names = options.model_fields_set
     if not names:
         return {}
-    # In the order of the fields, as that of a set differs between processes.
+    # In the order of the fields, because the order of a set differs between processes.
     fields = {**vars(options), **(options.model_extra or {})}
     return {name: to_plain_json(value) for name, value in fields.items() if name in names}

@@ -83,9 +83,9 @@ class MockResponse(llm.Response):
     """Arguments of `prompt()` for the history, which `llm` does not pass to the model."""
 
     def _force(self) -> None:
-        # A private name of llm: it reads the response to its end. Its own way leads through the
-        # guards, `get_key`, which reads the user's folder, and `execute`, none of which can change
-        # an answer that is fixed already. Where llm has no such method, its own way is taken.
+        # A private name of llm: it reads the response to its end. The original goes through the
+        # guards, `get_key`, which reads the user's folder, and `execute`. None of them can change
+        # an answer that is already fixed, so this method skips them.
         answer = self.decided
         if self._done or not isinstance(answer, Answer) or answer.waits is not None:
             llm.Response._force(self)  # type: ignore[no-untyped-call]
@@ -95,7 +95,7 @@ class MockResponse(llm.Response):
             llm.Response._force(self)  # type: ignore[no-untyped-call]
 
     def _play_at_once(self, answer: Answer) -> None:
-        """Complete this response with a text that comes at once, without streaming it."""
+        """Complete this response with a text at once, without streaming it."""
         reply = answer.reply
         # The attributes that `Response.__iter__` of llm sets; all but the events have been there in
         # every supported version.
@@ -131,12 +131,12 @@ class MockResponse(llm.Response):
         return CallableText(text) if isinstance(text, str) else wrap_patched_value(text)
 
     def text_or_raise(self) -> str:
-        """Return the whole text, as `llm`'s own method of that name."""
+        """Return the whole text, like `llm`'s own method of that name."""
         return super().text()
 
     @property
     def usage(self) -> CallableUsage:
-        """`{"input_tokens": …, "output_tokens": …}`; called, the `llm.Usage`."""
+        """`{"input_tokens": …, "output_tokens": …}`; calling it returns the `llm.Usage`."""
         usage = super().usage()
         if isinstance(usage, llm.models.Usage):
             return CallableUsage.from_usage(usage)
@@ -177,8 +177,8 @@ def _copy_with_mock_response(function: object) -> Any:
     names = {**vars(llm.models), "Response": MockResponse}
     if not isinstance(function, FunctionType):
         raise LLMMockError(
-            "llm.Model is replaced as a whole, and no model was used before, so the mock cannot "
-            "derive from it. Patch llm.get_model or llm.Model.prompt instead."
+            "llm.Model was replaced before any model was used, so the mock cannot derive from it. "
+            "Patch llm.get_model or llm.Model.prompt instead."
         )
     copied = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
@@ -196,6 +196,6 @@ def has_original_classes() -> bool:
     return llm.models.Response is llm.Response and llm.models.Prompt is llm.Prompt
 
 
-# A patch of these is found like that of a function of a model.
+# A patch of these is detected like a patch of a model's function.
 keep_original(llm.models, "Response", llm.Response)
 keep_original(llm.models, "Prompt", llm.Prompt)

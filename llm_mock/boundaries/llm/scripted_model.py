@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from llm.models import Attachment
     from llm.models import _BaseModel as BaseModel
 else:
-    # At runtime the base comes from the class of `llm` that a mocked model derives from as well.
+    # At runtime, the base comes from the class of `llm` that a mocked model also derives from.
     BaseModel = object
 
 LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
@@ -118,7 +118,7 @@ class PermissiveModel(ReplacesRealModel, BaseModel):
 def _list_server_side_tools() -> tuple[type, ...]:
     if SERVER_SIDE_TOOL is None:
         return ()
-    # `llm` asks for this in each call. It accepts subclasses of these classes, too.
+    # Cached, because `llm` reads it in every call. It accepts subclasses of these classes too.
     return SERVER_SIDE_TOOL, *SERVER_SIDE_TOOL.__subclasses__()
 
 
@@ -175,45 +175,45 @@ class ScriptedMixin(PermissiveModel, MockedModelMixin):
 
 
 class ScriptedModel(ScriptedMixin, llm.models._Model):
-    """Behaviour of a mocked synchronous model, with or without a key."""
+    """Base class of mocked synchronous models, with or without a key."""
 
     Options = AnyOptions  # type: ignore[assignment]
 
     def prompt(
         self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any
     ) -> MockResponse:
-        """Call the model. The call is recorded, and a configured error raised, at once.
+        """Call the model. The call is recorded and a configured error is raised immediately.
 
         Args:
-            prompt: the text; `prompt_text=` is the same.
-            lazy: True does all this when the response is read, as `llm`'s own models do; by default
-                ini `llm_mock_production_responses`.
+            prompt: the text of the prompt, which can also be passed as `prompt_text`.
+            lazy: True defers the call until the response is read, as `llm`'s own models do. The
+                default is ini `llm_mock_production_responses`.
             kwargs: arguments of `llm.Model.prompt` (`schema`, `system`, `tools`, …) and options.
-                Any other name is recorded, too, and `temperature` (by default 0.0), `max_tokens`
-                (1000) and `model` (None); they become options only if the model's `Options`
-                accept them.
+                Other names are recorded too, including `temperature` (default 0.0), `max_tokens`
+                (1000) and `model` (None). They become options only if the model's `Options` accept
+                them.
 
         Raises:
             Exception: the error that is configured for this call.
         """
         __tracebackhide__ = True
-        # Rare cases are in methods of their own, as this one runs for every prompt.
+        # Rare cases are in separate methods, because this one runs for every prompt.
         if has_patched_functions():
             patched = self._prompt_patched(prompt, kwargs)
             if patched is not None:
                 return patched
         mock = self.mock()
         if mock is None or mock.cassette is not None:
-            # A cassette replays what `llm` returned when it recorded, so `llm` responds here, too.
+            # A cassette replays the response of `llm` itself, so `llm` must respond here too.
             return self._prompt_by_llm(prompt, kwargs)
         request: LLMRequest
-        # Not of a subclass, such as an enumeration, whose `str()` may be another text.
+        # Not a subclass, such as an enumeration, because its `str()` may be another text.
         if type(prompt) is str and not kwargs:
             response = self._respond_to_text(prompt, mock)
             request = TextRequest(self.model_id, response.prompt, prompt, self.key)
         else:
             response = self._respond(prompt, kwargs)
-            # Before the registration, as it fails if the prompt is not a text.
+            # Before the registration, because it fails if the prompt is not a string.
             request = LLMRequest(self.model_id, response.prompt, response, None)
             register_unread(response)
         if self._is_lazy(mock, lazy):
@@ -221,7 +221,7 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         try:
             response.decided = mock.answer(request)
         except BaseException:
-            mark_read(response)  # the caller gets no response that could be read
+            mark_read(response)  # the caller gets no response to read
             raise
         return response
 
@@ -238,7 +238,7 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         prompt_class: Any = llm.models.Prompt
         native = prompt_class(prompt, self, options=self.Options())
         response: MockResponse = MockResponse(native, self, True)
-        # The same as `register_unread` does, for a mock that is known.
+        # The same as in `register_unread`, for a known mock.
         if self.mock is current_mock:
             unread = mock.history.unread
             unread[id(response)] = response
@@ -310,17 +310,17 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         return play(answered, stream, response)
 
 
-# Kept from the start, as a test may patch the method.
+# Stored at import, because a test may patch the method.
 SCRIPTED_EXECUTE = ScriptedModel.execute
 
 
 class AsyncScriptedModel(ScriptedMixin, llm.models._AsyncModel):
-    """Behaviour of a mocked asynchronous model, with or without a key."""
+    """Base class of mocked asynchronous models, with or without a key."""
 
     Options = AnyOptions  # type: ignore[assignment]
 
     def prompt(self, prompt: str | None = None, **kwargs: Any) -> llm.AsyncResponse:
-        """Call the model when the response is awaited, as `llm.AsyncModel.prompt`."""
+        """Call the model when the response is awaited, like `llm.AsyncModel.prompt`."""
         patched = find_patched_prompt(self) if has_patched_functions() else None
         return (patched or super().prompt)(prompt, **kwargs)
 

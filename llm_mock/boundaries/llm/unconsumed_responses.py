@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED_PROMPTS = 20
 UNREGISTER = "_llm_mock_unregister"
-"""The attribute of an unread response with the function that removes it from the unread ones."""
+"""The attribute of an unread response with the function that unregisters it."""
 
 
 class Watch:
@@ -33,7 +33,7 @@ def watch(models: ModuleType) -> None:
         models: the module `llm.models`.
     """
     Watch.is_on = True
-    # Private bases, as the classes of responses have no public one in common.
+    # Private bases, because the classes of responses have no common public base.
     for name in ("_BaseResponse", "_BaseChainResponse"):
         _watch_class(getattr(models, name))
     for name in ("ChainResponse", "AsyncChainResponse"):
@@ -59,15 +59,15 @@ def register_unread(response: object) -> None:
     """Register a response, or a chain of responses, with the current mock until it is read."""
     mock = current_mock() if Watch.is_on and not is_live() else None
     if mock is not None:
-        # By `id`, as the class of a response may define equality, and so no hash.
+        # By `id`, because the class of a response may define equality and so have no hash.
         unread = mock.history.unread
         unread[id(response)] = response
-        # Kept on the response, as another mock may be current when it is read.
+        # Stored on the response, because another mock may be current when it is read.
         vars(response)[UNREGISTER] = unread.pop
 
 
 def mark_read(response: object) -> None:
-    """Unregister a response, or a chain of responses, as it is read now."""
+    """Unregister a response, or a chain of responses, because it is being read."""
     unregister = vars(response).pop(UNREGISTER, None)
     if unregister is not None:
         unregister(id(response), None)
@@ -87,7 +87,7 @@ _HEADING = (
 def format_unread(mock: Mock) -> str:
     """Return a list of the prompts that were never read or awaited; empty if there are none."""
     # `_done` is private, but the public methods would read the response. Without it, a response
-    # counts as read once `mark_read` has seen it. Subclasses by hand may lack it.
+    # counts as read after `mark_read`. Hand-written subclasses may lack it.
     responses = mock.history.unread.values()
     unread = [each for each in list(responses) if not getattr(each, "_done", False)]
     if not unread:
@@ -105,7 +105,7 @@ def _format_line(response: Any) -> str:
         prompt = shorten(response.prompt.prompt or "")
     except Exception:
         # `llm` joins the texts of a prompt only here, and fails if the application passed no text.
-        prompt = "(prompt is not a text)"
+        prompt = "(prompt is not a string)"
     # A response of `MockLLMModel.prompt` has been answered, and counted, without being read.
     record = getattr(getattr(response, "decided", None), "record", None)
     number = f"  (call {record['number']})" if record else ""

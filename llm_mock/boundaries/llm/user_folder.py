@@ -1,4 +1,4 @@
-"""The user folder of `llm` with keys, aliases, default model and logs; a mocked run has its own."""
+"""The user folder of `llm`: keys, aliases, default model and logs. Mocked runs have their own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def set_user_folder(folder: TemporaryFolder | None) -> TemporaryFolder | None:
     """Set the user folder that is used if the environment names none.
 
     Returns:
-        The previous one, to be set again later.
+        The previous folder, to restore it later.
     """
     previous = _RunFolder.folder
     _RunFolder.folder = folder
@@ -44,7 +44,7 @@ _user_lookup = _UserLookup()
 
 @contextmanager
 def switch_user_folder(folder: str | None) -> Iterator[None]:
-    """Have `llm.user_dir()` return the user's own folder in this thread, such as to find a key.
+    """Make `llm.user_dir()` return the user's own folder in this thread, for example to find a key.
 
     Args:
         folder: the folder; None for the default one of `llm`.
@@ -73,7 +73,7 @@ def _get_user_folder(folder: str | None) -> Path:
     """Return a folder, by default the one that `llm` uses if the environment names none."""
     import click
 
-    # The name of the application in `llm`, whose `user_dir` also creates the folder.
+    # The same application name as in `llm`, whose `user_dir` also creates the folder.
     return Path(folder or click.get_app_dir("io.datasette.llm"))
 
 

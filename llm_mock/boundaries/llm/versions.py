@@ -1,4 +1,4 @@
-"""Differences between the versions of `llm`; no other module asks for the version.
+"""Differences between the versions of `llm`; no other module checks the version.
 
 Tested with llm 0.28 to 0.36.
 """
@@ -54,7 +54,7 @@ def get_stream_event_class() -> type[StreamEvent] | None:
 
 @functools.cache
 def get_text_part_class() -> type[TextPart] | None:
-    """Return the class of the texts in messages; None before llm 0.32, which has no messages."""
+    """Return the class of texts in messages; None before llm 0.32, which has no messages."""
     try:
         from llm.parts import TextPart
     except ImportError:
@@ -90,8 +90,8 @@ def is_json_read_for_log() -> bool:
 
 def get_given_messages(prompt: object) -> list[Any]:
     """Return the messages that a prompt got as `messages=`; none before llm 0.32."""
-    # A private name, as `messages` holds the prompt and the system prompt too. Without it the
-    # length of messages is not counted, and nothing else changes.
+    # A private name, because `messages` also contains the prompt and the system prompt. Without it,
+    # the length of messages is not counted; nothing else changes.
     return getattr(prompt, "_explicit_messages", None) or []
 
 
@@ -139,9 +139,9 @@ def count_messages(
 ) -> tuple[int, int]:
     """Return the number of characters and of answers in the given messages of a prompt.
 
-    A turn of a conversation has the messages of the turn before and a few more. So the counts are
-    kept on the conversation, and only the new messages are counted: else a long conversation would
-    take quadratic time.
+    A turn of a conversation has the messages of the previous turn and a few more. So the counts are
+    stored on the conversation, and only the new messages are counted. Otherwise, a long
+    conversation would take quadratic time.
     """
     characters = answers = start = 0
     previous: _MessageCounts | None
@@ -165,8 +165,9 @@ _COUNTS = "llm_mock_counts"
 
 
 def _continues(messages: Sequence[Message], previous: _MessageCounts) -> bool:
-    # `llm` extends the list of the turn before by new messages, so its last one tells. An equal one
-    # does not: an application that shortens the history may repeat a prompt.
+    # `llm` appends new messages to the list of the previous turn, so the identity of its last
+    # message decides. Equality does not: an application that shortens the history may repeat a
+    # prompt.
     return len(messages) >= previous.number and messages[previous.number - 1] is previous.last
 
 

@@ -559,7 +559,7 @@ def test_the_parts_of_a_yaml_script_keep_their_order(
     ("fields", "problem"),
     [
         ("parts: [a], text: b", "parts"),
-        ("parts: [a], error: timeout", "Only text or chunks can be given with an error"),
+        ("parts: [a], error: timeout", "Only text or chunks can be combined with an error"),
         ("parts: [{arguments: {}}]", "name"),
     ],
 )

@@ -386,7 +386,7 @@ def test_the_number_of_dimensions_is_settable(mock_llm_calls: LLMMock) -> None:
         (
             [1.0, 2.0, 3.0],
             (
-                r"3 values: \[1.0, 2.0, 3.0\]. Give 2 finite numbers, or assign to the model's "
+                r"3 values: \[1.0, 2.0, 3.0\]. Pass 2 finite numbers, or change the model's "
                 r"dimensions"
             ),
         ),
@@ -419,7 +419,7 @@ def test_wrong_dimensions_are_refused(dimensions: Any) -> None:
 def test_other_dimensions_than_those_of_a_vector_are_refused() -> None:
     model = MockEmbeddingModel("m", dimensions=2)
     model.set("Hello", [0, 1])
-    message = r"cannot become 3, because vectors of another length are set \(1 set so far\)"
+    message = r"cannot be changed to 3, because vectors of another length are already set \(1\)"
     with pytest.raises(InvalidReply, match=message):
         model.dimensions = 3
     assert model.dimensions == 2

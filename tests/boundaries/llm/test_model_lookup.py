@@ -442,5 +442,5 @@ def test_an_alias_may_have_a_space(mock_llm_calls: LLMMock) -> None:
         assert mock_llm_calls("my model").model_id == "gpt-4o-mini"
     finally:
         llm.remove_alias("my model")
-    with pytest.raises(InvalidReply, match="no model has such a name"):
+    with pytest.raises(InvalidReply, match="no model has this name"):
         mock_llm_calls("your model")

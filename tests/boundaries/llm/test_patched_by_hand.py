@@ -232,7 +232,7 @@ def test_a_class_of_llm_that_is_replaced_as_a_whole_is_named(pytester: pytest.Py
         import llm, pytest
 
         def test_replaced(mock_llm_responses):
-            with patch("llm.Model"), pytest.raises(Exception, match="llm.Model is replaced as a whole"):
+            with patch("llm.Model"), pytest.raises(Exception, match="llm.Model was replaced before"):
                 llm.get_model("nobody/knows").prompt("Hi")
 
         def test_afterwards(mock_llm_responses):
