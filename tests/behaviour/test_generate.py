@@ -303,9 +303,9 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
      "the answer.code: 'text' does not match '^[A-Z]+-[0-9]$'"),
     ({"type": "array", "minItems": 1, "items": {"type": "integer"}, "contains": {"const": 90}},
      "the answer: [0] does not contain items matching"),
-    ({"$ref": "#/$defs/gone"}, "it refers to '/$defs/gone', which is not in it"),
+    ({"$ref": "#/$defs/gone"}, "it refers to '/$defs/gone', which it does not define"),
     ({"$ref": "https://example.com/schema"}, ("it refers to 'https://example.com/schema', "
-                                              "which is not in it")),
+                                              "which it does not define")),
     ({"$ref": "#"}, "the answer: no valid value was found"),
     ({"type": "what"}, "it is not a valid JSON schema: type: 'what' is not valid"),
     ({"type": "string", "pattern": "("}, ("it is not a valid JSON schema: pattern: '(' is not "

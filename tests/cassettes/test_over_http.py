@@ -56,7 +56,7 @@ def test_a_stream_that_is_closed_after_the_test_is_told_once(
         )  # type: ignore[call-overload]
 
     run("all", begin)
-    assert "or close a stream that it stops reading" in run.problems[0]
+    assert "or close its stream" in run.problems[0]
     streams[0].close()
     assert run.cassette.describe_lost_calls() is None
 

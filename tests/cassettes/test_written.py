@@ -410,7 +410,7 @@ def test_a_damaged_copy_of_this_file_is_refused(name: str, tmp_path: Path) -> No
     last = len(lines) - 1
     damaged = {
         whole.replace("version: 2", "version: 3", 1): (
-            f"{path}:2: has version 3, and this version of pytest-llm-mock reads versions 1 to 2"
+            f"{path}:2: has version 3, but this version of pytest-llm-mock reads versions 1 to 2"
         ),
         "".join(lines[:-1]): f"{path}:{last}: is cut off here: the last line, with the `count`",
         "".join(lines[: last // 2]): f"{path}:{last // 2}: is cut off here: ",

@@ -16,8 +16,8 @@ ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "tools": "The library uses neither: it takes file edits from the text of an answer.",
-    "structured": "The library uses neither: it takes file edits from the text of an answer.",
+    "tools": "The library reads file edits from the text of an answer instead.",
+    "structured": "The library reads file edits from the text of an answer instead.",
     "asynchronous": "The library is synchronous.",
 }
 

@@ -1,4 +1,4 @@
-"""The SDK of AWS, by Bedrock's Converse."""
+"""AWS's SDK, with Bedrock's Converse API."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ENVIRONMENT = "apps"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 LACKS = {"streamed": "The models of the library do not stream."}
-UNTRIED = {"tools": "The tools of the library need a browser, and our tests start no browser."}
+UNTRIED = {"tools": "The tools of the library need a browser, but our tests do not start one."}
 MESSAGES = [UserMessage(content=PROMPT)]
 
 

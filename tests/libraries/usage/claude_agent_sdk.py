@@ -1,4 +1,4 @@
-"""Claude's Agent SDK, which runs Claude Code in a process of its own."""
+"""Claude's Agent SDK, which runs Claude Code in its own process."""
 
 from __future__ import annotations
 

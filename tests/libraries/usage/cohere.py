@@ -1,4 +1,4 @@
-"""Cohere's SDK, by version 2 of its API."""
+"""Cohere's SDK, with version 2 of its API."""
 
 from __future__ import annotations
 

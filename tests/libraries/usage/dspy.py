@@ -33,7 +33,7 @@ class Measure(dspy.Signature):
 
 
 def format_fields(**fields: str) -> str:
-    """Return an answer in the format that DSPy asks for."""
+    """Return an answer in the format that DSPy requests."""
     texts = [f"[[ ## {name} ## ]]\n{value}\n" for name, value in fields.items()]
     return "\n".join([*texts, "[[ ## completed ## ]]"])
 

@@ -11,8 +11,8 @@ ENVIRONMENT = "sdks"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o-mini"
 LACKS = {
-    "tools": "The library calls tools only with models whose tokens the library controls.",
-    "asynchronous": "Programs that you write with guidance run only synchronously.",
+    "tools": "The library calls tools only with models whose token generation it controls.",
+    "asynchronous": "The library runs programs only synchronously.",
 }
 
 
@@ -45,7 +45,7 @@ def streamed() -> list[str]:
 
 
 class StrictWeather(Weather, extra="forbid"):
-    """Data without other fields, as OpenAI asks for."""
+    """Data without other fields, as OpenAI requires."""
 
 
 def structured() -> Weather:

@@ -1,4 +1,4 @@
-"""Hugging Face's InferenceClient, by its router."""
+"""Hugging Face's InferenceClient, through its router."""
 
 from __future__ import annotations
 

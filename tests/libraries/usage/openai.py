@@ -1,4 +1,4 @@
-"""OpenAI's SDK, by Chat Completions."""
+"""OpenAI's SDK, with Chat Completions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI's SDK, by Responses."""
+"""OpenAI's SDK, with Responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Voyage AI's SDK, which has embeddings and no chat."""
+"""Voyage AI's SDK, which supports only embeddings."""
 
 from __future__ import annotations
 
