@@ -590,7 +590,7 @@ def test_the_whole_traceback_is_there_for_who_asks(pytester: pytest.Pytester) ->
 INVALID_AT_IMPORT = {
     "agents": {
         "Agent('a', max_turns=0)": "max_turns of Agent(…) is 0",
-        "CLIServer('c', '')": "CLIServer('c'): give the command that it runs.",
+        "CLIServer('c', '')": "CLIServer('c') has no command. Pass the one to run.",
         "Skill.from_path('none')": "none: cannot be read",
         "Provider('m', retries=-1)": "retries of Provider(…) is -1",
     },
