@@ -190,22 +190,24 @@ class _AgentModelRewriter:
         """Refuse a function that depends on the old model, or has several values."""
         if is_fixture(self.function) and not is_for_one_test(self.function):
             raise CannotRewrite(
-                "the fixture replaces the model of an agent, and may serve several tests",
-                "Write it as a plain @pytest.fixture, then run this again.",
+                "the fixture replaces an agent's model, and several tests may share the fixture",
+                "Use @pytest.fixture without arguments, then run the command again.",
                 self.function.name,
             )
         for node in find_nodes(self.function, cst.Name, cst.SimpleString):
             text = node.value if isinstance(node, cst.Name) else get_string(node)
             if text in _SWITCHES:
                 raise CannotRewrite(
-                    f"the test sets {text}, with which the real model may refuse its requests",
-                    "Remove it, as llm_mock lets no request reach a provider; then run this again.",
+                    f"the test uses {text}, which may make the real model refuse requests",
+                    "Remove it, because llm_mock already blocks requests to providers, then run "
+                    "the command again.",
                     node,
                 )
             if text == "capture_run_messages":
                 raise CannotRewrite(
-                    "the test captures the messages of a run, which name the model",
-                    "Check the requests instead: mock_llm_calls.calls has the messages of each. "
+                    "the test uses capture_run_messages, and the captured messages contain the "
+                    "name of the model",
+                    "Check the messages of each call in mock_llm_calls.calls instead. "
                     f"{SEE_TEST_MODEL}",
                     node,
                 )
@@ -217,9 +219,9 @@ class _AgentModelRewriter:
             if not self._is_fake(value) or name not in used:
                 continue
             raise CannotRewrite(
-                f"the test uses {name} for more than the model of an agent",
-                "Read the request instead: mock_llm_calls.last_call has its tools, its system "
-                f"prompt and its messages. {SEE_TEST_MODEL}",
+                f"the test uses {name} for something other than an agent's model",
+                "Read the request instead: mock_llm_calls.last_call has the tools, the system "
+                f"prompt and the messages. {SEE_TEST_MODEL}",
                 value,
             )
 
@@ -344,8 +346,8 @@ class _AgentModelRewriter:
         if is_ambiguous or self.is_overridden:
             line = get_first_line(node).removesuffix(":")
             raise CannotRewrite(
-                f"several agents have models at the same time: {line}",
-                "Configure a reply for each by the name of its model: "
+                f"several agents have fake models at the same time: {line}",
+                "Configure a reply for the model of each agent: "
                 f"mock_llm_responses.set(model, reply). {SEE_TEST_MODEL}",
                 node,
             )
@@ -365,8 +367,10 @@ class _AgentModelRewriter:
         is_named = fake is not argument.value
         if self._may_change(fake, is_named):
             raise CannotRewrite(
-                f"the output of the TestModel may change: {get_first_line(fake)}",
-                "Make the model in the `with` or the call that needs it, then run this again.",
+                "the output of the TestModel may change before the agent runs: "
+                f"{get_first_line(fake)}",
+                "Create the TestModel in the `with` statement or the call that uses it, then run "
+                "the command again.",
                 fake,
             )
         may_have_tools = self._may_have_tools(agent)
@@ -400,8 +404,8 @@ class _AgentModelRewriter:
             # A name of the test hides that of the file.
             return convert_function_model(definition, self.table, self.local_names)
         raise CannotRewrite(
-            f"the function of the FunctionModel is unknown: {get_first_line(call)}",
-            "Configure its replies instead, or a function of the request that returns them: "
+            f"the command cannot find the function of the FunctionModel: {get_first_line(call)}",
+            "Configure a reply, or a function that receives the request and returns a reply: "
             f'mock_llm_responses.set("*", reply). {SEE_TEST_MODEL}',
             call,
         )
@@ -458,8 +462,8 @@ class _AgentModelRewriter:
             if self._has_real_model(call):
                 continue
             raise CannotRewrite(
-                f"the agent {to_source(node)} has no model of production",
-                'Give it one, such as Agent("openai:gpt-5"), then run this again.',
+                f"the agent {to_source(node)} has no real model",
+                'Pass a real model, such as Agent("openai:gpt-5"), then run the command again.',
                 node,
             )
 

@@ -290,7 +290,7 @@ def _refuse_mocks(arguments: Arguments, node: cst.Call, reader: CallReader) -> N
     positional, keywords = arguments
     for value in [*positional, *keywords.values()]:
         if reader.find_reads(value):
-            raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
+            raise CannotRewrite(f"{to_source(node)} has a mock as an argument", SEE_CALLS, node)
 
 
 def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -> None:
@@ -300,7 +300,7 @@ def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -
         is_recorded = name == "stream" and to_source(value) == "False"
         if name in UNSUPPORTED_KEYWORDS and not is_recorded:
             raise CannotRewrite(
-                f"{to_source(node)} names {name}",
+                f"{to_source(node)} checks {name}, which has no equivalent assertion",
                 SEE_CALLS,
                 node,
             )

@@ -78,8 +78,9 @@ class AssignedModules:
         """
         for name, node in self._running.items():
             raise CannotRewritePatch(
-                f'sys.modules["{name}"] is assigned, so that later tests may have the mock, too',
-                f'Use `with patch.dict(sys.modules, {{"{name}": …}}):`, then run this again.',
+                f'the test assigns sys.modules["{name}"], so the mock may also affect later tests',
+                f'Use `with patch.dict(sys.modules, {{"{name}": …}}):`, then run the command '
+                "again.",
                 node,
             )
 

@@ -41,8 +41,8 @@ def find_class_patches(node: cst.ClassDef, scope: Scope, path: Path) -> list[cst
     has_base = any(scope.qualify(base.value) not in BASES for base in node.bases)
     if patches and (has_base or others):
         raise CannotRewrite(
-            "its methods are patched by a decorator of the class",
-            "Remove it, with the argument of each method, and configure the reply "
+            "a decorator of the class patches its methods",
+            "Remove the decorator and the mock argument of each method, and configure the reply "
             "in an autouse fixture of the class.",
         )
     return patches

@@ -102,8 +102,7 @@ class ConfiguredReplies:
             for reply in configured:
                 if replies.setdefault(reply.model, reply) != reply:
                     raise CannotRewrite(
-                        "two patches give different replies, and the ids of their models "
-                        "are unknown",
+                        "two patches have different replies, and their model ids are unknown",
                         LEARN,
                     )
         return replies
@@ -114,9 +113,9 @@ class ConfiguredReplies:
             # Our queue keeps unused replies; a new side_effect drops those of a mock.
             if {before.kind, reply.kind} & {"queue", "unknown", "endpoint"}:
                 raise CannotRewrite(
-                    "the replies of the mock change before or after a list of replies",
-                    "Queued replies must be used up: write one mock_llm_responses.add for "
-                    "each call, in order.",
+                    "the test changes the replies of a mock that also has a list of replies",
+                    "Write one mock_llm_responses.add for each call, in order. The test must use "
+                    "every queued reply.",
                 )
             # An error has precedence over a reply until it is removed.
             if before.kind == "error" and reply.kind != "error":

@@ -86,8 +86,10 @@ class TestDouble:
         if name not in self.attributes:
             if self.library:
                 raise CannotRewrite(
-                    f"{self.library}.{name} is mocked; only the calls of models can be rewritten",
-                    f'Patch it alone, as patch("{self.library}.{name}"), then run this again.',
+                    f"{self.library}.{name} is mocked, but the command can rewrite only mocks of "
+                    "model calls",
+                    f'Patch it separately with patch("{self.library}.{name}"), then run the '
+                    "command again.",
                 )
             if not self.has_any_attribute:
                 raise CannotRewrite(f"the fake has no attribute {name}")
@@ -106,8 +108,9 @@ class TestDouble:
         """Set an attribute as an assignment in the test does."""
         if self.library and isinstance(self.attributes.get(name), TestDouble):
             raise CannotRewrite(
-                f"{self.library}.{name} is replaced after the patch of {self.library}",
-                f'Patch it alone, as patch("{self.library}.{name}", …), then run this again.',
+                f"the test replaces {self.library}.{name} after it patches {self.library}",
+                f'Patch it separately with patch("{self.library}.{name}", …), then run the '
+                "command again.",
             )
         if name == "return_value":
             self.return_value = value
@@ -118,7 +121,7 @@ class TestDouble:
         else:
             if self.methods is not None and name not in self.methods:
                 self.problem = CannotRewrite(
-                    f"the attribute {name} of a fake changes after it was made",
+                    f"the test changes the attribute {name} of a fake after it creates the fake",
                     "Configure the replies instead: mock_llm_responses.set(model, reply).",
                 )
             self.attributes[name] = value

@@ -49,8 +49,8 @@ from llm_mock.migrate.syntax import (
 from llm_mock.migrate.value_types import is_pure, makes_object
 
 SEE_RECORDS = (
-    "Remove it: mock_llm_calls.calls has each call, and mock_llm_calls.last_call.request.body what "
-    "was sent."
+    "Remove it: mock_llm_calls.calls has every call, and mock_llm_calls.last_call.request.body "
+    "has the body of the last request."
 )
 _KEEPING_CALL = m.Call(
     m.Attribute(attr=m.Name("append") | m.Name("update") | m.Name("extend")),
@@ -236,7 +236,7 @@ def _refuse_repeated_calls(value: Value, function: cst.FunctionDef, table: Symbo
         if repeated[call] > number:
             raise CannotRewrite(
                 f"{function.name.value} uses the result of {call} more than once",
-                "Give the result a name in the test, and pass it to the helper.",
+                "Assign the result to a variable in the test, and pass the variable to the helper.",
                 function,
             )
 
@@ -259,8 +259,8 @@ def _refuse_imported_names(value: Value, inner: Scope, outer: Scope) -> None:
         names = hidden & collect_names(code)
         if names:
             raise CannotRewrite(
-                f"{to_source(code)} needs an import of its helper",
-                "Import it at the top of the file, then run this again.",
+                f"{to_source(code)} needs an import that only its helper has",
+                "Move the import to the top of the file, then run the command again.",
                 code,
             )
 
@@ -631,7 +631,9 @@ def _set_class_attribute(
         return
     if not isinstance(part, (cst.Assign, cst.AnnAssign)):
         class_name = definition.name.value
-        raise CannotRewrite(f"the class {class_name} does more than a fake needs", node=node)
+        raise CannotRewrite(
+            f"the fake class {class_name} contains more than attributes and methods", node=node
+        )
     name = get_assigned_name(part)
     value = part.value
     # All tests of the file share such a list.
@@ -650,7 +652,9 @@ def _initialize(
     class_name = definition.name.value
     if init is None:
         if node.args:
-            raise CannotRewrite(f"{class_name} takes no arguments", node=node)
+            raise CannotRewrite(
+                f"{class_name} takes no arguments, but the test passes some", node=node
+            )
         return
     names = get_parameter_names(init)
     self_name = names[0] if names else "self"

@@ -31,9 +31,7 @@ from llm_mock.migrate.value_types import find_only_value, is_data, is_pure
 TEST_MODEL = "pydantic_ai.models.test.TestModel"
 FUNCTION_MODEL = "pydantic_ai.models.function.FunctionModel"
 AGENTS = ("pydantic_ai.Agent", "pydantic_ai.agent.Agent")
-SEE_TEST_MODEL = (
-    "docs/coming-from.md shows such a test before and after, under pydantic-ai's TestModel."
-)
+SEE_TEST_MODEL = "See pydantic-ai's TestModel in docs/coming-from.md for an example."
 _MESSAGE_MODULES = ("pydantic_ai", "pydantic_ai.messages")
 # The names that pydantic-ai gives to the tool of an output, and to its argument if the output is
 # not an object.
@@ -75,10 +73,10 @@ def convert_test_model(call: cst.Call, table: SymbolTable, *, may_have_tools: bo
         _refuse_argument("TestModel", [*keywords], call)
     if (text is None) == (data is None):
         raise CannotRewrite(
-            f"the TestModel generates its output, and llm_mock generates another one: "
+            "the TestModel generates its output, and llm_mock would generate a different one: "
             f"{get_first_line(call)}",
-            'If the test accepts any output, use mock_llm_responses.call_every_tool("*"), which '
-            f'calls each tool once, too; if not, give the output: then="text". {SEE_TEST_MODEL}',
+            'Use mock_llm_responses.call_every_tool("*"), which also calls each tool once. If '
+            f'the test expects a specific output, pass it: then="text". {SEE_TEST_MODEL}',
             call,
         )
     if data is None:
@@ -113,7 +111,7 @@ def _calls_tools(value: cst.BaseExpression | None, call: cst.Call) -> bool:
         return False
     raise CannotRewrite(
         f"the TestModel calls only some tools: call_tools={to_source(value)}",
-        "Queue their calls and the answer: "
+        "Queue the tool calls and the answer: "
         f'mock_llm_responses.script("*", call("tool", name=value), "text"). {SEE_TEST_MODEL}',
         call,
     )
@@ -121,12 +119,13 @@ def _calls_tools(value: cst.BaseExpression | None, call: cst.Call) -> bool:
 
 def _refuse_argument(class_name: str, names: Sequence[str], call: cst.Call) -> NoReturn:
     if names:
-        reason = f"the {class_name} has the argument {names[0]}"
+        reason = f"the argument {names[0]} of the {class_name} is not supported"
     else:
-        reason = f"the arguments of the {class_name} are unknown: {get_first_line(call)}"
+        reason = f"the arguments of the {class_name} are not literal: {get_first_line(call)}"
     raise CannotRewrite(
         reason,
-        f"Remove it if the test does not need it, then run this again. {SEE_TEST_MODEL}",
+        "Remove the arguments that the test does not need, then run the command again. "
+        f"{SEE_TEST_MODEL}",
         call,
     )
 
@@ -143,7 +142,7 @@ def _format_data(node: cst.BaseExpression, table: SymbolTable) -> str:
         return source
     raise CannotRewrite(
         f"the output of the TestModel is not a literal: {source}",
-        "Configure it as a dict, with the arguments of the tool for the output: "
+        "Configure the arguments of the output tool as a dict: "
         f'mock_llm_responses.set("*", {{"name": value}}). {SEE_TEST_MODEL}',
         node,
     )
@@ -199,8 +198,9 @@ def _name_message(node: cst.BaseExpression, table: SymbolTable) -> str:
 
 def _refuse_function(problem: str, node: cst.CSTNode) -> NoReturn:
     raise CannotRewrite(
-        f"the function of the FunctionModel is not fixed: {problem}: {get_first_line(node)}",
-        "Write a function of the request that returns replies: "
+        f"the function of the FunctionModel does not return fixed responses: {problem}: "
+        f"{get_first_line(node)}",
+        "Write a function that receives the request and returns a reply: "
         f'mock_llm_responses.set("*", function). {SEE_TEST_MODEL}',
         node,
     )
@@ -239,18 +239,18 @@ def _get_returned(
         part = get_small_statement(statement)
         if isinstance(part, cst.Return) and part.value is not None:
             return part.value
-        _refuse_function("it does more than to return a response", statement)
+        _refuse_function("it does more than return a response", statement)
     return _refuse_function("it returns nothing", place)
 
 
 def _format_response(node: cst.BaseExpression, table: SymbolTable) -> str:
     """Return the reply for `ModelResponse(parts=[…])`."""
     if _name_message(node, table) != "ModelResponse":
-        _refuse_function("it returns something else than a ModelResponse", node)
+        _refuse_function("it does not return a ModelResponse", node)
     parts = _read_arguments(node, ("parts",)).get("parts")
     elements = get_elements(parts) if parts is not None else None
     if not elements:
-        _refuse_function("the parts of a response are no literal list", node)
+        _refuse_function("the parts of a response are not a literal list", node)
     texts = []
     calls = []
     for element in elements:
@@ -264,7 +264,7 @@ def _format_response(node: cst.BaseExpression, table: SymbolTable) -> str:
             call_id = given.get("tool_call_id")
             calls.append(format_tool_call(given["tool_name"], arguments, call_id, table))
         else:
-            _refuse_function("a part is no text and no tool call", element)
+            _refuse_function("a part is neither a TextPart nor a ToolCallPart", element)
     contents = format_contents(texts, calls)
     return texts[0] if contents == texts else format_reply(contents, table)
 
@@ -275,10 +275,10 @@ def _read_arguments(
     """Return the arguments of a message or a part by their names; the first one is required."""
     arguments = get_arguments(cst.ensure_type(node, cst.Call))
     if arguments is None:
-        _refuse_function("its arguments are unknown", node)
+        _refuse_function("the arguments of a response or part are not literal", node)
     positional, keywords = arguments
     given = dict(zip(names, positional, strict=False)) | keywords
     unknown = given.keys() - {*names}
     if len(positional) > len(names) or unknown or names[0] not in given:
-        _refuse_function("a reply cannot have all of its arguments", node)
+        _refuse_function("a response or part has arguments that a reply does not support", node)
     return given

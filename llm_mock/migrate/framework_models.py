@@ -16,7 +16,6 @@ _LANGCHAIN = (
     "langchain_community.chat_models.",
     "langchain_community.llms.",
 )
-_SEE = "docs/coming-from.md shows such a test before and after, under"
 
 
 def find_framework_model(function: cst.FunctionDef, scope: Scope) -> CannotRewrite | None:
@@ -49,8 +48,9 @@ def _is_tested_agent(call: cst.Call, scope: Scope) -> bool:
 
 def _new_agent_problem(call: cst.Call) -> CannotRewrite:
     return CannotRewrite(
-        f"the agent is made with a fake model, and the test names no other: {get_first_line(call)}",
-        'Make it with the model of production, such as Agent("openai:gpt-5"), and configure its '
+        "the agent is created with a fake model, and the test does not name the real model: "
+        f"{get_first_line(call)}",
+        'Create the agent with the real model, such as Agent("openai:gpt-5"), and configure a '
         f'reply: mock_llm_responses.set("*", reply). {SEE_TEST_MODEL}',
         call,
     )
@@ -61,16 +61,17 @@ def _find_problem(name: str, call: cst.Call) -> CannotRewrite | None:
     _, _, class_name = name.rpartition(".")
     if name in _PYDANTIC_AI:
         return CannotRewrite(
-            f"{class_name} replaces the model of an agent, and the test does not name that model",
-            "Keep the model of the agent, and configure its reply: "
+            f"{class_name} replaces an agent's model, and the test does not name the real model",
+            "Keep the agent's real model, and configure a reply: "
             f"mock_llm_responses.set(model, reply). {SEE_TEST_MODEL}",
             call,
         )
     if name.startswith(_LANGCHAIN) and "Fake" in class_name:
         return CannotRewrite(
-            f"{class_name} replaces a model of LangChain, and the test does not name that model",
-            "Make the model of production, such as init_chat_model(name), and configure its "
-            f"reply: mock_llm_responses.add(name, reply). {_SEE} LangChain's fake models.",
+            f"{class_name} replaces a LangChain model, and the test does not name the real model",
+            "Create the real model, such as init_chat_model(name), and configure a reply: "
+            "mock_llm_responses.add(name, reply). See LangChain's fake models in "
+            "docs/coming-from.md for an example.",
             call,
         )
     return None

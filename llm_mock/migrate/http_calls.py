@@ -18,7 +18,8 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.syntax import parse_expression, to_source
 
 SEE_REQUEST = (
-    "mock_llm_calls.last_call.request has url, headers (without keys) and body, the parsed JSON."
+    "mock_llm_calls.last_call.request has url, headers (without API keys) and body "
+    "(the parsed JSON)."
 )
 
 
@@ -36,7 +37,7 @@ def find_route(double: Value, node: cst.BaseExpression) -> TestDouble | None:
     if len(routes) > 1:
         raise CannotRewrite(
             f"{to_source(node)} has the requests of several routes",
-            "mock_llm_calls.calls has those of all models.",
+            "mock_llm_calls.calls has the requests to all models.",
             node,
         )
     return routes[0] if routes else None
@@ -57,7 +58,7 @@ def read_attribute(
         return None
     if name == "content":
         return AnsweredContent(owner.call)
-    raise CannotRewrite(f"{to_source(node)} is a part of the HTTP request", SEE_REQUEST, node)
+    raise CannotRewrite(f"{to_source(node)} reads a part of the HTTP request", SEE_REQUEST, node)
 
 
 def _read_list_attribute(

@@ -51,10 +51,10 @@ _UNUSUAL = "insufficient_quota"
 _CONTENT_TYPE = "content-type"
 _RETRY_AFTER = "retry-after"
 SEE_ON = (
-    "Configure the response itself, for example mock_llm_responses.on("
-    '"POST", "/v1/chat/completions", body, status=400).'
+    "Configure the HTTP response, for example "
+    'mock_llm_responses.on("POST", "/v1/chat/completions", body, status=400).'
 )
-SEE_CHUNKS = 'A stream: mock_llm_responses.set("*", Reply(chunks=["one ", "two"])).'
+SEE_CHUNKS = 'For a stream, use mock_llm_responses.set("*", Reply(chunks=["one ", "two"])).'
 
 
 def collect_route_replies(patched: PatchedRoute, table: SymbolTable) -> list[ConfiguredReply]:
@@ -111,8 +111,9 @@ class _RouteMethod(CreateMethod):
         """Refuse a function of the request."""
         raise CannotRewrite(
             f"the response of {function.definition.name.value} depends on the HTTP request",
-            'Give a function of the request: mock_llm_responses.set("*", lambda request: …); '
-            "request.prompt is the text, request.body the JSON.",
+            "Configure a function of the request: "
+            'mock_llm_responses.set("*", lambda request: …). request.prompt is the text, and '
+            "request.body is the JSON.",
             function.definition,
         )
 
@@ -131,9 +132,9 @@ class _RouteMethod(CreateMethod):
             template = "timeout"
         if module not in ("httpx", "httpx2") or not template or self._is_named(node, node):
             raise CannotRewrite(
-                f"the old mock raises {to_source(node)}",
-                'For an error of the call: mock_llm_responses.set_error("*", error), where error '
-                "is templates.no_connection(), templates.timeout() or an exception.",
+                f"the old mock raises {to_source(node)}, which has no equivalent template",
+                'To make the call fail, use mock_llm_responses.set_error("*", error) with '
+                "templates.no_connection(), templates.timeout() or an exception.",
                 node,
             )
         return self._format_template(template)
@@ -151,7 +152,7 @@ class _RouteMethod(CreateMethod):
             return super().convert_standing(value)
         if not self._endpoint.path:
             raise CannotRewrite(
-                f"the URL of the response with the status {response.status} is unknown",
+                f"the URL of the response with status {response.status} is unknown",
                 SEE_ON,
                 get_node(value),
             )
@@ -171,7 +172,7 @@ class _RouteMethod(CreateMethod):
             template = self._find_template(response)
             if template is None:
                 raise CannotRewrite(
-                    f"one of several responses has the status {response.status}",
+                    f"one of several responses has the error status {response.status}",
                     SEE_ON,
                     get_node(value),
                 )
@@ -179,13 +180,13 @@ class _RouteMethod(CreateMethod):
         others = _format_headers(response)
         if response.status != _OK or others:
             raise CannotRewrite(
-                f"the response has the status {response.status} and headers of its own",
-                'Headers are an argument of a reply: Reply("text", headers={…}).',
+                f"the response has status {response.status} and its own headers",
+                'Pass the headers to a Reply: Reply("text", headers={…}).',
                 get_node(value),
             )
         if response.body is None or not response.is_json:
             raise CannotRewrite(
-                "the body of the response is not written as JSON",
+                "the body of the response is not literal JSON",
                 SEE_CHUNKS,
                 get_node(value),
             )

@@ -60,8 +60,8 @@ _ANSWERS = ("mock", "respond")
 # The arguments of `respond` that `httpx.Response` has, too.
 _RESPONSE_ARGUMENTS = ("headers", "content", "text", "html", "json", "stream")
 SEE_ROUTES = (
-    "Configure the reply of the model in place of the route: "
-    'mock_llm_responses.set("*", "text"); mock_llm_calls.calls has the requests.'
+    'Configure a reply instead of the route: mock_llm_responses.set("*", "text"). '
+    "mock_llm_calls.calls has the requests."
 )
 
 
@@ -220,7 +220,7 @@ class RespxRoutes:
         """
         for call in self._pending.values():
             raise CannotRewritePatch(
-                f"the use of the route is unknown: {to_source(call)}",
+                f"the command does not understand how the test uses this route: {to_source(call)}",
                 SEE_ROUTES,
                 call,
             )
@@ -244,8 +244,8 @@ class RespxRoutes:
         self.problem = self._find_problem(others)
         if self.is_used and len(openings) > 1:
             self.problem = CannotRewritePatch(
-                f"the function starts {len(openings)} routers of respx",
-                "Split the test, so that each has one router, then run this again.",
+                f"the function starts {len(openings)} respx routers",
+                "Split the test so that each test has one router, then run the command again.",
                 function.name,
             )
 
@@ -297,8 +297,8 @@ class RespxRoutes:
         for call in others:
             if self.is_used:
                 return CannotRewritePatch(
-                    f"the router answers for something else, too: {to_source(call)}",
-                    "Give that a test of its own, or let respx pass the requests of models on: "
+                    f"the router also has a route that is not for a model: {to_source(call)}",
+                    "Move that route to another test, or let respx pass model requests through: "
                     'respx.route(host="api.openai.com").pass_through().',
                     call,
                 )
@@ -310,14 +310,14 @@ class RespxRoutes:
         owner = cst.ensure_type(call.func, cst.Attribute).value
         if self._is_router(owner):
             return CannotRewritePatch(
-                f"the route is not one of the whole URL of a known API: {to_source(call)}",
+                f"the route does not specify the whole URL of a known API: {to_source(call)}",
                 SEE_ROUTES,
                 call,
             )
         return CannotRewritePatch(
-            f"{to_source(owner)} may be a router of respx, which the test does not start",
-            "Start it in the test, as `with respx.mock(base_url=…) as router:`, then run this "
-            "again.",
+            f"{to_source(owner)} may be a respx router that the test does not start",
+            "Start the router in the test with `with respx.mock(base_url=…) as router:`, then "
+            "run the command again.",
             call,
         )
 
@@ -431,9 +431,9 @@ class RespxRoutes:
     def _add_route(self, url: str, node: cst.Call) -> None:
         if self.router.routes and self.checks_routes:
             raise CannotRewritePatch(
-                "respx checks that each of several routes is called",
+                "the test has several routes, and respx checks that each route is called",
                 "Split the test, or pass assert_all_called=False and assert on each route, then "
-                "run this again.",
+                "run the command again.",
                 node,
             )
         route = Route()

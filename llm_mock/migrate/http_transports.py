@@ -48,8 +48,8 @@ from llm_mock.migrate.value_types import MAX_NAMES, find_only_value, is_error
 
 TRANSPORTS = ("httpx.MockTransport", "httpx2.MockTransport")
 SEE_TRANSPORT = (
-    "Make the client without http_client, and configure the reply in place of the HTTP "
-    'response: mock_llm_responses.set("*", "text").'
+    "Create the client without http_client, and configure a reply instead of the HTTP response: "
+    'mock_llm_responses.set("*", "text").'
 )
 _HTTP_CLIENTS = (
     *("httpx.Client", "httpx.AsyncClient", "httpx2.Client", "httpx2.AsyncClient"),
@@ -257,7 +257,8 @@ class FakeTransports:
             handler = self._find_handler(argument.value)
             if handler is None and handlers:
                 self.problem = CannotRewritePatch(
-                    f"only one HTTP client of the client has a fake transport: {to_source(call)}",
+                    "only one of the HTTP clients that the SDK client uses has a fake transport: "
+                    f"{to_source(call)}",
                     SEE_TRANSPORT,
                     call,
                 )
@@ -324,7 +325,8 @@ class FakeTransports:
         if len(self._handlers) > 1:
             return CannotRewritePatch(
                 f"the test has {len(self._handlers)} fake transports",
-                "Split the test, so that each has one, then run this again.",
+                "Split the test so that each test has one fake transport, then run the command "
+                "again.",
                 first,
             )
         return self._find_other_use() or self._find_other_base() or self._find_other_call()
@@ -341,7 +343,7 @@ class FakeTransports:
             if name not in self._uses or id(node) in known:
                 continue
             return CannotRewritePatch(
-                f"the test uses {name} for something else than the client of a model, too",
+                f"the test also uses {name} for something other than an SDK client",
                 SEE_TRANSPORT,
                 node,
             )
@@ -353,9 +355,10 @@ class FakeTransports:
             endpoints = self._list_endpoints(call)
             if not endpoints or (self._endpoints and endpoints != self._endpoints):
                 return CannotRewritePatch(
-                    f"the client does not ask the usual server of one API: {get_first_line(call)}",
-                    "If it asks a server of your own, add that to the ini key llm_mock_hosts. "
-                    f"{SEE_TRANSPORT}",
+                    "the client does not use the default server of a known API: "
+                    f"{get_first_line(call)}",
+                    "If the client uses your own server, add the server to the ini key "
+                    f"llm_mock_hosts. {SEE_TRANSPORT}",
                     call,
                 )
             self._endpoints = endpoints
@@ -388,8 +391,8 @@ class FakeTransports:
                 continue
             line = get_first_line(call)
             return CannotRewritePatch(
-                f"the client sends another request than one for a reply: {line}",
-                "Make the client without http_client, and configure the response itself: "
+                f"the client sends a request that is not a model call: {line}",
+                "Create the client without http_client, and configure the HTTP response: "
                 'mock_llm_responses.on("GET", "/v1/models", body).',
                 call,
             )
@@ -423,7 +426,7 @@ class FakeTransports:
         double = self._table.evaluate(_strip_request(handler, self._table))
         if not isinstance(double, TestDouble):
             raise CannotRewritePatch(
-                f"{to_source(handler)} is not a function of this file",
+                f"{to_source(handler)} is not a function in this file",
                 SEE_TRANSPORT,
                 handler,
             )
@@ -456,7 +459,8 @@ class FakeTransports:
         endpoint = self._find_endpoint_of_body(response)
         if endpoint is None:
             raise CannotRewritePatch(
-                f"the response of {_describe(handler)} may not be one of a model",
+                f"the command does not recognise the response of {_describe(handler)} as a "
+                "model's response",
                 SEE_TRANSPORT,
                 handler,
             )
@@ -490,8 +494,9 @@ class FakeTransports:
             if number == 0 or is_known:
                 continue
             raise CannotRewritePatch(
-                f"the response has {name}, which may change after the client is made",
-                "Assign it once, before the client, then run this again.",
+                f"the response contains {name}, which may change after the client is created",
+                "Assign this variable only once, before the test creates the client, then run "
+                "the command again.",
                 node,
             )
 

@@ -11,7 +11,7 @@ from llm_mock.support.text import format_path
 if TYPE_CHECKING:
     import libcst as cst
 
-SEE_GUIDE = "MIGRATION_GUIDE.md shows such tests before and after."
+SEE_GUIDE = "See MIGRATION_GUIDE.md for examples of rewritten tests."
 
 
 class CannotRewrite(Exception):

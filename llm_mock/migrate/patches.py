@@ -269,8 +269,8 @@ class _PatchCall:
         doubles, clients = modules
         if len(mocks) < len(entries) or self._replaces_all():
             raise CannotRewritePatch(
-                f"other modules are removed beside {min(doubles)}",
-                "Remove them in a patch of its own, then run this again.",
+                f"the patch of {min(doubles)} also removes other modules",
+                "Remove them in a separate patch, then run the command again.",
                 self.node,
             )
         value = TestDouble(has_any_attribute=False, attributes={**doubles})
@@ -283,9 +283,9 @@ class _PatchCall:
             double = self._evaluate_module(node)
         if double is None:
             raise CannotRewritePatch(
-                f"the module {LIBRARY} is replaced as a whole",
-                "Remove that: the application imports the real one, and "
-                "mock_llm_responses.set(model, reply) answers.",
+                f"the test replaces the whole module {LIBRARY}",
+                "Remove the replacement, so that the application imports the real module, and "
+                "configure a reply: mock_llm_responses.set(model, reply).",
                 self.node,
             )
         return new_library_patch(LIBRARY, double)
@@ -516,7 +516,7 @@ class _PatchCall:
         if double.attributes or not double.is_unconfigured:
             source = to_source(new or self.node)
             raise CannotRewrite(
-                f"{target}, the whole library, is replaced by {source}",
+                f"the whole library {target} is replaced by {source}",
                 node=self.node,
             )
 

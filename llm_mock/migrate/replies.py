@@ -102,8 +102,9 @@ def qualify(name: str, table: SymbolTable) -> str:
         return name
     if _is_taken("llm_mock", "llm_mock", table.scope):
         raise CannotRewrite(
-            "the reply needs the module llm_mock, and llm_mock is another name of this file",
-            "Rename it, then run this again.",
+            "the reply needs the module llm_mock, but this file uses the name llm_mock for "
+            "something else",
+            "Choose another name for it, then run the command again.",
         )
     return f"llm_mock.{name}"
 
@@ -149,8 +150,8 @@ def _pair_in_order(
     is_one_to_one = len(names) == len(models.values) == len(set(names))
     if not is_one_to_one:
         raise CannotRewrite(
-            "get_model returns one mock after the other, and the source does not show "
-            "which model each of them stands for",
+            "get_model returns several mocks in turn, and the source does not show which model "
+            "each mock replaces",
             LEARN,
         )
     pairs = zip(names, models.values, strict=True)
@@ -186,7 +187,7 @@ def collect_replies(getter: PatchedGetter, table: SymbolTable) -> list[Configure
 def _collect_legacy_replies(mock: LegacyMock) -> list[ConfiguredReply]:
     if mock.attributes or not mock.is_unconfigured:
         raise CannotRewrite(
-            "the test uses the project's own mock other than by set_response and call_history",
+            "the test uses more of the project's own mock than set_response and call_history",
             "Configure the replies instead: mock_llm_responses.set(model, reply), or "
             "mock_llm_responses.set_error(model, error).",
         )
@@ -212,7 +213,7 @@ def _convert_getter_error(
         return ConfiguredReply(model, "unknown", (statement,))
     if name == "AssertionError":
         raise CannotRewrite(
-            f"{getter.target} must not be called",
+            f"the test expects that {getter.target} is not called",
             "Remove the patch, and write: assert not mock_llm_calls.requested_models",
             node,
         )
@@ -246,7 +247,7 @@ def _collect_model_reply(
     if any(reply != replies[0] for reply in replies):
         raise CannotRewrite(
             "prompts, chains and conversations have different replies",
-            "Use add(…, turn=…) or matchers.",
+            "Use mock_llm_responses.add with turn=… or a condition such as prompt=….",
         )
     return replies[0] if replies else None
 
@@ -284,7 +285,8 @@ def _check_model_attributes(model: TestDouble, name: str, table: SymbolTable) ->
         elif model.has_any_attribute:
             raise CannotRewrite(
                 f"the mock of a model has the attribute {attribute}",
-                "Models of llm_mock have the attributes of the real model in llm: remove it.",
+                "Remove the attribute: with llm_mock, a model has the attributes of the real "
+                "model.",
                 get_node(value),
             )
 
@@ -299,8 +301,8 @@ def _check_model_id(node: cst.BaseExpression, name: str) -> None:
     source = to_source(node)
     if source.strip("\"'") != name:
         raise CannotRewrite(
-            f"the mock has a model_id of its own ({source}), and the requested id is unknown",
-            f"The model_id of llm_mock is the id that is requested. {LEARN}",
+            f"the mock has its own model_id ({source}), and the requested id is unknown",
+            f"With llm_mock, the model_id is the requested id. {LEARN}",
             node,
         )
 
@@ -331,7 +333,7 @@ class PromptMethod:
 
     async_problem = (
         "prompt() of a synchronous model is awaited",
-        "Patch llm.get_async_model's users.",
+        "Use get_async_model in the application, and patch get_async_model instead.",
     )
 
     def __init__(
@@ -394,7 +396,7 @@ class PromptMethod:
         reply = method.convert_response(value)
         if reply is None:
             raise CannotRewrite(
-                "a function of the prompt returns a response without a text and data",
+                "a function of the prompt returns a response with neither text nor data",
                 SEE_FUNCTIONS,
             )
         return reply
@@ -406,9 +408,10 @@ class PromptMethod:
             return self._convert_queue([PlainCode(value) for value in values])
         if not is_error(node, self.table):
             raise CannotRewrite(
-                f"the side effect {to_source(node)} may not be an error",
-                f"If it is: mock_llm_responses.set_error({self.quoted_model}, …); "
-                "for a function of the prompt: set(…).",
+                f"the side effect {to_source(node)} is not known to be an error",
+                f"If it is an error, write mock_llm_responses.set_error({self.quoted_model}, …). "
+                "If it is a function of the prompt, write "
+                f"mock_llm_responses.set({self.quoted_model}, …).",
                 node,
             )
         return self.configure_error(self.convert_error(node))
@@ -457,8 +460,8 @@ class PromptMethod:
         reply = self.convert_response(value)
         if reply is None:
             raise CannotRewrite(
-                "a response in side_effect has no text and no data",
-                "Write add(model, reply) for each.",
+                "a response in side_effect has neither text nor data",
+                "Write mock_llm_responses.add(model, reply) for each response.",
             )
         return reply
 
@@ -472,8 +475,8 @@ class PromptMethod:
             source = "an unknown value" if node is None else to_source(node)
             raise CannotRewrite(
                 f"the mock returns {source}, which is not a response",
-                "llm returns a Response; if this is its text: "
-                f"mock_llm_responses.set({self.quoted_model}, …).",
+                "The real model returns a Response. If the value is the text of the response, "
+                f"write mock_llm_responses.set({self.quoted_model}, …).",
                 node,
             )
         return format_reply([f"chunks={chunks}"], self.table)
@@ -506,8 +509,8 @@ class _Response:
         raise_problem(self.double)
         if self.double.side_effect is not None:
             raise CannotRewrite(
-                "the response itself is called",
-                "A response of llm is read by text() or json().",
+                "the mock of a response has a side effect",
+                "Configure text() or json() instead, because a real response cannot be called.",
             )
         self._check_attributes()
         text = self._get_result("text")
@@ -523,8 +526,8 @@ class _Response:
     def _unknown_type(self, node: cst.BaseExpression, expected: str) -> CannotRewrite:
         source = to_source(node)
         return CannotRewrite(
-            f"{source} may not be {expected}",
-            f"If it is: mock_llm_responses.set({self.model}, {source}).",
+            f"{source} is not known to be {expected}",
+            f"If it is, write mock_llm_responses.set({self.model}, {source}).",
             node,
         )
 
@@ -587,7 +590,7 @@ class _Response:
         if expects_text and expects_streamed:
             raise CannotRewrite(
                 "the mock streams one text and returns another",
-                "The text is what is streamed: "
+                "With llm, the text consists of the streamed chunks: "
                 f"mock_llm_responses.set({self.model}, Reply(chunks={chunks})).",
             )
         return expects_streamed
@@ -601,8 +604,8 @@ class _Response:
                 continue
             raise CannotRewrite(
                 f"the mock of a response has the attribute {name}",
-                f"Put it into a Reply: mock_llm_responses.set({self.model}, Reply(text, …)); "
-                "tool_calls, reasoning and resolved_model are arguments of it.",
+                f"Configure a Reply: mock_llm_responses.set({self.model}, Reply(text, …)). Its "
+                "arguments include tool_calls, reasoning and resolved_model.",
                 get_node(value),
             )
 
@@ -626,8 +629,8 @@ class _Response:
         if self.is_async and not method.is_async:
             raise CannotRewrite(
                 "text() of an async model is not awaited",
-                "In production it is a coroutine: await it in the application, then write "
-                "set(model, text).",
+                "The real text() is a coroutine: await it in the application, and write "
+                "mock_llm_responses.set(model, text).",
             )
         return method.return_value.node
 
@@ -637,27 +640,28 @@ class _Response:
         node = get_node(effect)
         if isinstance(effect, SideEffectList) or isinstance(node, (cst.List, cst.Tuple)):
             raise CannotRewrite(
-                f"{name}() returns another value each time",
+                f"{name}() returns a different value each time",
                 f"Add a reply for each call, in order: "
                 f"mock_llm_responses.script({self.model}, first, second).",
             )
         if name == "__iter__":
             raise CannotRewrite(
                 "the stream raises an error before its first chunk",
-                f"mock_llm_responses.set_error({self.model}, error) raises it there, and "
-                "Reply(chunks=[…], error=error) after some chunks. Every response of llm can be "
-                "iterated.",
+                "To raise the error before the first chunk, write "
+                f"mock_llm_responses.set_error({self.model}, error). To raise it after some "
+                "chunks, use Reply(chunks=[…], error=error).",
             )
         if name == "usage":
             raise CannotRewrite(
                 "usage() raises an error",
-                "usage() of llm raises none. "
-                f"For an error of the call: mock_llm_responses.set_error({self.model}, error).",
+                "The real usage() raises no errors. To make the call fail, write "
+                f"mock_llm_responses.set_error({self.model}, error).",
             )
         raise CannotRewrite(
             f"{name}() raises an error",
-            f"mock_llm_responses.set_error({self.model}, error) raises it in prompt(), and with "
-            "ini llm_mock_production_responses = true where the response is read, as llm does.",
+            f"Write mock_llm_responses.set_error({self.model}, error), which raises the error in "
+            "prompt(). To raise it when the application reads the response, as llm does, set the "
+            "ini key llm_mock_production_responses = true.",
         )
 
     def _get_streamed_chunks(self) -> str | None:
@@ -711,8 +715,8 @@ def _format_usage(value: Value) -> str:
     required = {"input_tokens", "output_tokens"}
     if not required <= numbers.keys() <= {*_USAGE_KEYS.values()} or "" in numbers.values():
         raise CannotRewrite(
-            "usage() returns no literal input and output",
-            "Use Reply(text, usage={…}).",
+            "usage() does not return literal numbers of input and output tokens",
+            'Use Reply(text, usage={"input": …, "output": …}).',
         )
     items = []
     for key in dict.fromkeys(_USAGE_KEYS.values()):

@@ -36,9 +36,9 @@ from llm_mock.migrate.syntax import (
 from llm_mock.migrate.value_types import is_pure
 
 SEE_FUNCTIONS = (
-    "Write a function of the request that returns replies: "
-    "mock_llm_responses.set(model, reply); request.prompt is the text, request.system the system "
-    "prompt."
+    "Write a function that receives the request and returns a reply: "
+    "mock_llm_responses.set(model, function). request.prompt is the text, and request.system is "
+    "the system prompt."
 )
 ConvertValue = Callable[[Value, SymbolTable], str]
 
@@ -145,14 +145,14 @@ def replace_definition(double: FunctionDouble, new: cst.FunctionDef) -> str:
     place = closure.definitions.get(name)
     if place is None or closure.functions[name][0] is not definition:
         raise CannotRewrite(
-            f"{name}, which depends on the prompt, is not a function of the test itself",
-            "Move it into the test, then run this again.",
+            f"the function {name}, which depends on the prompt, is not defined in the test",
+            "Move it into the test, then run the command again.",
             definition,
         )
     if place.is_replaced and to_source(place.node) != to_source(new):
         raise CannotRewrite(
-            f"the replies of {name} change",
-            "Write a function for each, then run this again.",
+            f"the replies of {name} change during the test",
+            "Write a separate function for each set of replies, then run the command again.",
             definition,
         )
     place.node = new
@@ -161,8 +161,8 @@ def replace_definition(double: FunctionDouble, new: cst.FunctionDef) -> str:
         return name
     if len(find_reply_functions(closure)) > 1:
         raise CannotRewrite(
-            f"the fixture {closure.fixture} gives two functions that depend on the prompt",
-            "Let a fixture give each, then run this again.",
+            f"the fixture {closure.fixture} has two functions that depend on the prompt",
+            "Write a separate fixture for each function, then run the command again.",
             definition,
         )
     return closure.fixture
@@ -200,15 +200,15 @@ def _check_names(definition: cst.FunctionDef, parameter: CallParameter) -> None:
     changed = sorted(bound.intersection(parameters))
     if changed:
         raise CannotRewrite(
-            f"{definition.name.value} changes its parameter {changed[0]}",
+            f"{definition.name.value} assigns a new value to its parameter {changed[0]}",
             SEE_FUNCTIONS,
             definition,
         )
     used = collect_names(definition.body) - set(parameters)
     if parameter.name in used:
         raise CannotRewrite(
-            f"{definition.name.value} has another value of the name {parameter.name}",
-            "Rename it, then run this again.",
+            f"{definition.name.value} uses the name {parameter.name} for another value",
+            "Choose another name for it, then run the command again.",
             definition,
         )
 
@@ -261,8 +261,9 @@ class _FunctionConversion:
             part = self._convert_statement(node, table)
             if _describe_doubles(earlier) != before:
                 raise CannotRewrite(
-                    f"{self.name} configures a mock that is made elsewhere: {get_first_line(node)}",
-                    "Make a response in each branch, then run this again.",
+                    f"{self.name} configures a mock that is created elsewhere: "
+                    f"{get_first_line(node)}",
+                    "Create a response in each branch, then run the command again.",
                     node,
                 )
             parts.append(part)
@@ -314,8 +315,8 @@ class _FunctionConversion:
             if table.values.get(name) is branch.values.get(name):
                 continue
             problem = CannotRewrite(
-                f"{name} is another value in each branch of {self.name}",
-                "Return the response in each branch, then run this again.",
+                f"{name} has a different value in each branch of {self.name}",
+                "Return the response in each branch, then run the command again.",
             )
             table.values[name] = TestDouble(has_any_attribute=False, problem=problem)
 
@@ -346,24 +347,24 @@ class _FunctionConversion:
         changed = sorted(names & self.own_names | reassigned)
         if changed:
             raise CannotRewrite(
-                f"{to_source(node)} of a response of {self.name} was evaluated before the call, "
-                f"when {changed[0]} may have been another value",
-                "Rename it, then run this again.",
+                f"a response of {self.name} contains {to_source(node)}, which was evaluated "
+                f"before the call, when {changed[0]} may have had another value",
+                "Use a different variable for each value, then run the command again.",
                 node,
             )
         if not is_pure(node, table):
             raise CannotRewrite(
-                f"{to_source(node)} of a response of {self.name} was evaluated once, before the "
-                "call",
-                "Assign it to a name first, then run this again.",
+                f"a response of {self.name} contains {to_source(node)}, which was evaluated only "
+                "once, before the call",
+                "Assign it to a variable first, then run the command again.",
                 node,
             )
 
     def _convert_raise(self, node: cst.Raise, table: SymbolTable) -> str:
         if node.exc is None or node.cause is not None:
             raise CannotRewrite(
-                f"{self.name} raises an error in the course of another",
-                "Return the error: it is a reply like any other.",
+                f"{self.name} raises an error again, or raises one error from another",
+                "Return the error instead of raising it: a reply can be an exception.",
             )
         return self.converter.convert_error(self._replace_names(node.exc, table))
 
@@ -390,7 +391,8 @@ class _FunctionConversion:
         mocks = sorted(table.find_mocks(changed))
         if mocks:
             raise CannotRewrite(
-                f"{self.name} uses {mocks[0]} in another way: {get_first_line(node)}",
+                f"{self.name} uses the mock {mocks[0]} in an unsupported way: "
+                f"{get_first_line(node)}",
                 SEE_FUNCTIONS,
                 node,
             )

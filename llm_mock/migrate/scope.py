@@ -103,8 +103,9 @@ class Scope:
         is_taken = root in self.constants or root in self.local_names
         if is_taken or self.imports.get(root, root) != root:
             raise CannotRewrite(
-                f"the new test needs {library}, and {root} is another name of this file",
-                "Rename it, then run this again.",
+                f"the new test needs {library}, but this file uses the name {root} for something "
+                "else",
+                "Choose another name for it, then run the command again.",
                 node,
             )
         return library

@@ -119,12 +119,12 @@ class PatchedClient(PatchedGetter):
         elif effect is not None:
             raise CannotRewrite(
                 f"{self.target} itself has a side effect",
-                "The client is a real one now. For an error of a call: "
+                "The new test uses the real client. To make a call fail, write "
                 'mock_llm_responses.set_error("*", error).',
             )
         if value is None or isinstance(value, TestDouble):
             return value
-        raise CannotRewrite(f"{self.target} makes an object that is not a mock made in this file")
+        raise CannotRewrite(f"{self.target} returns an object that is not a mock made in this file")
 
 
 def resolve_client(path: str, test_file: Path) -> tuple[str, str] | None:

@@ -129,8 +129,9 @@ def convert_chunks(values: Sequence[Value], table: SymbolTable) -> str:
     names = {other.partition("=")[0] for other in others}
     if len(others) > len(names):
         raise CannotRewrite(
-            f"the chunks of the response disagree: {', '.join(others)}",
-            "The end and the usage of a response are those of the last chunk.",
+            f"the chunks of the response contradict each other: {', '.join(others)}",
+            "Set the finish reason and the usage only in the last chunk, then run the command "
+            "again.",
         )
     chunks = f"chunks=[{', '.join(texts)}]"
     return format_reply([chunks, *others], table)
@@ -157,7 +158,7 @@ def _get_only_item(value: Value, name: str) -> Value | None:
     if len(items) != 1:
         raise CannotRewrite(
             f"the response has {len(items)} {name}",
-            "A model answers once, or as often as the application asks for by n: "
+            "A model returns one, unless the application passes n. For several, use "
             "Reply(candidates=[…]).",
             get_node(value),
         )

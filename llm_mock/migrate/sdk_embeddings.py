@@ -39,7 +39,8 @@ def convert_embeddings(double: Value, table: SymbolTable) -> str | None:
     if not items:
         raise CannotRewrite(
             "the response has no embeddings",
-            "The real SDK raises a ValueError for such an answer: assert that, then remove this.",
+            "The real SDK raises a ValueError for such a response. Test for this error, and "
+            "remove the mock.",
             get_node(data),
         )
     vectors = [_convert_item(item, number, table) for number, item in enumerate(items)]
@@ -70,7 +71,7 @@ def _format_vector(value: Value | None, table: SymbolTable) -> str:
         # `[0.1] * 3`, which was evaluated.
         numbers = [to_source(each.node) for each in value.values if isinstance(each, PlainCode)]
         if len(numbers) < len(value.values):
-            raise CannotRewrite("the vector of an embedding has a mock in it", SEE_EMBEDDINGS)
+            raise CannotRewrite("the vector of an embedding contains a mock", SEE_EMBEDDINGS)
         return f"[{', '.join(numbers)}]"
     vector = get_literal(value, "embedding")
     if vector is None or not _is_vector(vector, table):

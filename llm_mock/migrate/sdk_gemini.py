@@ -146,7 +146,9 @@ def convert_content_chunks(values: Sequence[Value], table: SymbolTable) -> str:
     if not texts:
         raise CannotRewrite("the chunks of the response have no text", SEE_REPLY)
     if len(usage) > 1:
-        raise CannotRewrite(f"the chunks of the response disagree: {', '.join(usage)}", SEE_REPLY)
+        raise CannotRewrite(
+            f"the chunks of the response contradict each other: {', '.join(usage)}", SEE_REPLY
+        )
     chunks = f"chunks=[{', '.join(texts)}]"
     return format_reply([chunks, *usage], table)
 
@@ -209,7 +211,7 @@ def _format_end(value: Value | None) -> list[str]:
     if reason not in _ENDS:
         raise CannotRewrite(
             f"the finish reason {source} has no equivalent",
-            "finish_reason of a Reply is stop, length, tool_calls or content_filter.",
+            "Pass a finish_reason to the Reply: stop, length, tool_calls or content_filter.",
             node,
         )
     end = _ENDS[reason]

@@ -138,7 +138,7 @@ def _format_end(value: Value | None) -> list[str]:
     if reason not in _ENDS:
         raise CannotRewrite(
             f"the stop reason {to_source(node)} has no equivalent",
-            "finish_reason of a Reply is stop, length, tool_calls or content_filter.",
+            "Pass a finish_reason to the Reply: stop, length, tool_calls or content_filter.",
             node,
         )
     end = _ENDS[reason]

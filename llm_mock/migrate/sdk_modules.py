@@ -151,8 +151,8 @@ def _mocks_sdk(
 def _new_problem(name: str, sdk: str, value: cst.BaseExpression | None) -> CannotRewrite:
     if value is None:
         return CannotRewrite(
-            f"the module {name} is replaced beside {sdk}",
-            "Replace it in a patch of its own, then run this again.",
+            f"the same patch replaces the modules {name} and {sdk}",
+            "Replace each module in a separate patch, then run the command again.",
         )
     source = to_source(value)
     return CannotRewrite(f"the module {name} is replaced by {source}, whose value is unknown")
@@ -231,5 +231,5 @@ def _check_module(name: str, double: TestDouble, child: str, table: SymbolTable)
     if changed is not None:
         raise CannotRewrite(
             f"the mock of {name} has the attribute {changed[0]}",
-            "The SDK is the real one now: remove it.",
+            "Remove it, because the new test uses the real SDK.",
         )

@@ -28,7 +28,7 @@ from llm_mock.migrate.syntax import (
 from llm_mock.migrate.value_types import is_data, makes_object
 
 SEE_REPLY = (
-    "Put it into a Reply, whose arguments are text, tool_calls, usage, finish_reason and others: "
+    "Configure a Reply with arguments such as text, tool_calls, usage and finish_reason: "
     'mock_llm_responses.set("*", Reply(…)).'
 )
 _EMPTY_TEXTS = (['""'], ["''"])
@@ -131,7 +131,7 @@ def get_literal(value: Value | None, name: str) -> cst.BaseExpression | None:
         return None
     node = get_node(value)
     if node is None:
-        raise CannotRewrite(f"{name} is a mock, and the real one is a text", SEE_REPLY)
+        raise CannotRewrite(f"{name} is a mock, but must be a literal value", SEE_REPLY)
     return node
 
 
@@ -171,8 +171,8 @@ def refuse_empty(response: Value) -> None:
             if node is not None:
                 raise CannotRewrite(
                     f"the {name} of the response is {to_source(node)}",
-                    'A model that says nothing sends an empty text: Reply(""). One that refuses '
-                    'has no parsed content: Reply(refusal="…").',
+                    'For an empty answer, use Reply(""). For a refusal, which has no parsed '
+                    'content, use Reply(refusal="…").',
                     node,
                 )
 
@@ -185,7 +185,7 @@ def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
     is_number = get_int(node) is not None
     if is_number or is_data(node, table) or makes_object(node):
         raise CannotRewrite(
-            f"{name} is {to_source(node)}, and the real one is a text",
+            f"{name} is {to_source(node)}, but must be a string",
             "Configure the text: mock_llm_responses.set(model, text).",
             node,
         )
@@ -215,8 +215,8 @@ def format_reasoning(thoughts: list[str]) -> list[str]:
     """
     if len(thoughts) > 1:
         raise CannotRewrite(
-            f"the response has {len(thoughts)} texts of its reasoning",
-            "A Reply has one: join them, then run this again.",
+            f"the response has {len(thoughts)} reasoning texts",
+            "A Reply has only one: join the texts, then run the command again.",
         )
     return [f"reasoning={thought}" for thought in thoughts]
 
@@ -230,7 +230,7 @@ def format_contents(texts: list[str], calls: list[str]) -> list[str]:
     if len(texts) > 1:
         raise CannotRewrite(
             f"the response has {len(texts)} texts",
-            "Give them in their order: Reply(parts=[…]).",
+            "Pass the texts in order: Reply(parts=[…]).",
         )
     arguments = [*texts]
     if calls and texts in _EMPTY_TEXTS:
@@ -301,7 +301,7 @@ def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
     if given is None or made is None:
         raise CannotRewrite(
             f"the usage lacks {names.given} or {names.made}",
-            'The total is their sum: Reply(text, usage={"input": …, "output": …}).',
+            'Set both numbers: Reply(text, usage={"input": …, "output": …}).',
         )
     total = get_literal(fields.get(names.total), f"usage.{names.total}")
     _check_total(given, made, total)
@@ -358,7 +358,7 @@ def _check_total(
     expected = sum(number for number in numbers if number is not None)
     if get_int(total) not in (None, expected):
         raise CannotRewrite(
-            f"the total of the usage is {to_source(total)}, and the real one is {expected}",
-            "Correct it, then run this again.",
+            f"the total of the usage is {to_source(total)}, but must be {expected}",
+            "Correct the total, then run the command again.",
             total,
         )

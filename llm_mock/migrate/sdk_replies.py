@@ -79,7 +79,7 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
         name, value = part
         raise CannotRewrite(
             f"the mock of {patched.library} has the attribute {name}",
-            "The SDK is the real one now: remove it.",
+            "Remove it, because the new test uses the real SDK.",
             get_node(value),
         )
     raise_problem(patched.double)
@@ -129,12 +129,12 @@ def _returns_mock(method: TestDouble) -> bool:
 def _advise_on_attribute(path: str, library: str) -> str:
     """Return what to do about an attribute of a client that answers no prompt."""
     if path.removeprefix("aio.") not in ("models.list", "models.list_async"):
-        return "The client is a real one now: configure it as the application does."
+        return "The new test uses the real client: configure it as the application does."
     body = '{"data": [{"id": …}]}'
     if library == GOOGLE:
         body = '{"models": [{"name": …}]}'
     return (
-        "Answer the request for the list, which the real client sends: "
+        "The real client requests the list of models. Configure the response: "
         f'mock_llm_responses.on("GET", "/**/models", {body}).'
     )
 
@@ -154,7 +154,7 @@ class CreateMethod(PromptMethod):
 
     async_problem = (
         "create() of a synchronous client is awaited",
-        "Patch the asynchronous client, which the application must use.",
+        "Use the asynchronous client in the application, and patch it instead.",
     )
 
     def __init__(
@@ -185,8 +185,9 @@ class CreateMethod(PromptMethod):
         module, _, name = qualified_name.rpartition(".")
         if not module.startswith(LITELLM) or name not in _TEMPLATES:
             raise CannotRewrite(
-                f"litellm makes its errors of what the provider sends, not {to_source(node)}",
-                "Let the provider refuse the call: `from llm_mock import templates` and "
+                f"the mock raises {to_source(node)}, but litellm creates its errors from the "
+                "provider's response",
+                "Configure the provider's error: `from llm_mock import templates` and "
                 'mock_llm_responses.set_error("*", templates.rate_limit()).',
                 node,
             )

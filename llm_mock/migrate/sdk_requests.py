@@ -74,7 +74,8 @@ def _new_google_parameter(function: cst.FunctionDef) -> CallParameter:
         if name != "model":
             raise CannotRewrite(
                 f"{function.name.value} reads {name}, which google-genai sends in another form",
-                "A reply function is given the request: model_id, prompt, system, options.",
+                "A reply function receives the request, which has model_id, prompt, system and "
+                "options.",
                 function,
             )
         reads[name] = parse_expression("request.model_id")
@@ -101,7 +102,8 @@ def _check_argument(
     if name in CLIENT_OPTIONS or is_changed:
         raise CannotRewrite(
             f"{function.name.value} reads {name}, which may not be in the body of the request",
-            "A reply function is given the request: model_id, system, messages(), options, body.",
+            "A reply function receives the request, which has model_id, system, messages(), "
+            "options and body.",
             function,
         )
 

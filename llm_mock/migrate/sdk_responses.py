@@ -138,9 +138,8 @@ def convert_events(values: Sequence[Value], table: SymbolTable) -> str:
         if name != _TEXT_EVENT or text is None:
             source = "without a type" if node is None else to_source(node)
             raise CannotRewrite(
-                f"the event {source} is not a part of a text",
-                "Give the texts of the stream: Reply(chunks=[…]). The mock sends the events "
-                "before and after them by itself.",
+                f"the event {source} is not a text event",
+                "Pass the streamed texts: Reply(chunks=[…]). llm_mock adds the other events.",
                 node,
             )
         texts.append(text)
@@ -156,7 +155,7 @@ def _check_status(value: Value | None) -> None:
     if node is not None and get_string(node) != "completed":
         raise CannotRewrite(
             f"the status of the response is {to_source(node)}",
-            'A reply that ends early: Reply(text, finish_reason="length").',
+            'For a response that ends early, use Reply(text, finish_reason="length").',
             node,
         )
 

@@ -113,8 +113,9 @@ class SetupMethods:
             others = names - find_local_names(method)
             for name in sorted(others & local_names):
                 raise CannotRewrite(
-                    f"{name} is a variable of {self.setup.name.value}, and another one here",
-                    "Rename one of them, then run this again.",
+                    f"{name} is a variable in {self.setup.name.value}, and a different variable "
+                    "here",
+                    "Rename one of them, then run the command again.",
                 )
 
     def _iterate_statements(
@@ -226,8 +227,8 @@ class SetupMethods:
             if split.has_methods_of(first):
                 continue
             problems[name] = CannotRewrite(
-                f"it needs another {setup_name} than {first_name}",
-                "Configure the replies in each test, then run this again.",
+                f"it needs a different {setup_name} than {first_name}",
+                "Configure the replies in each test, then run the command again.",
             )
         changed = self.find_changed(first)
         removed = changed - first.attributes.keys()
@@ -238,8 +239,8 @@ class SetupMethods:
             unknown = removed if name in tests else changed
             for attribute in sorted(used & unknown):
                 problems[name] = CannotRewrite(
-                    f"it uses {attribute}, and the new {setup_name} makes no mock of that name",
-                    "Configure the mock in the tests, then run this again.",
+                    f"it uses {attribute}, but the new {setup_name} does not create this mock",
+                    "Configure the mock in the tests, then run the command again.",
                 )
         return problems
 

@@ -85,8 +85,8 @@ class StartedPatches:
         """
         if self._running and "stopall" not in to_source(function):
             raise CannotRewritePatch(
-                "a started patch is never stopped, so that later tests have it, too",
-                "Stop it in the test, or use it in a `with`, then run this again.",
+                "a started patch is never stopped, so it also affects later tests",
+                "Stop it in the test, or use it in a `with` statement, then run the command again.",
             )
 
 

@@ -161,7 +161,7 @@ class SymbolTable:
         """Those whose patches stay, by the names of their mocks."""
         self.depth = depth
         if depth > MAX_DEPTH:
-            raise CannotRewrite("the helpers of the test call each other without end")
+            raise CannotRewrite("the helpers of the test call each other too deeply")
 
     def copy(self) -> SymbolTable:
         """Return a copy with values of its own, for a branch."""
@@ -224,9 +224,9 @@ class SymbolTable:
         if isinstance(self.values[name], Argument):
             return CannotRewrite(
                 f"the reply depends on the prompt ({source})",
-                "Give a function of the request: "
-                "mock_llm_responses.set(model, lambda request: …); request.prompt is the text, "
-                "request.system the system prompt.",
+                "Configure a function of the request: "
+                "mock_llm_responses.set(model, lambda request: …). request.prompt is the text, "
+                "and request.system is the system prompt.",
                 node,
             )
         return UnknownUse(name, f"this use of the mock {name} cannot be converted: {source}", node)
@@ -623,4 +623,6 @@ def configure(
 def _require_double(value: Value, name: str, node: cst.BaseExpression) -> TestDouble:
     if isinstance(value, TestDouble):
         return value
-    raise CannotRewrite(f"{name} passes through a value that is not a mock", node=node)
+    raise CannotRewrite(
+        f"the keyword {name} sets an attribute of a value that is not a mock", node=node
+    )

@@ -535,7 +535,7 @@ def _change_quotes(
         return _change_quotes(changed, quote, is_whole=False)
     unsafe = {quote, other, "\\"}
     if text is None or not text.isprintable() or not unsafe.isdisjoint(text):
-        raise CannotRewrite(f"a helper puts {source} into an f-string", node=node)
+        raise CannotRewrite(f"a helper uses {source} in an f-string", node=node)
     return cst.SimpleString(f"{other}{text}{other}")
 
 

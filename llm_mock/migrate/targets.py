@@ -51,8 +51,9 @@ def resolve_target(path: str, test_file: Path) -> tuple[str, str] | None:
     if not may_be_llm or find_source(owner, test_file):
         return None
     raise CannotRewrite(
-        f"the module {owner} was not found near the test, so {path} may or may not be llm's",
-        "If it is, remove the patch and write mock_llm_responses.set(model, reply).",
+        f"the module {owner} was not found near the test, so the command cannot tell whether "
+        f"{path} belongs to llm",
+        "If it does, remove the patch and write mock_llm_responses.set(model, reply).",
     )
 
 

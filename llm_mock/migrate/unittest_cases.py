@@ -43,20 +43,22 @@ def use_attribute(function: cst.FunctionDef, owner: cst.ClassDef) -> cst.Functio
     """
     if get_parameter_names(function)[:1] != ["self"]:
         raise CannotRewrite(
-            "a method of unittest.TestCase takes no fixtures and has no self",
-            "Name its first parameter self, then run this again.",
+            "a method of unittest.TestCase takes no fixtures, and this method has no parameter "
+            "self",
+            "Name its first parameter self, then run the command again.",
         )
     if "monkeypatch" in get_parameter_names(function):
         raise CannotRewrite(
-            "the new test needs monkeypatch for a variable or a list of models, and a method of "
-            "unittest.TestCase takes no monkeypatch",
-            "Set it in setUp, then run this again.",
+            "the new test needs monkeypatch, which a method of unittest.TestCase cannot use",
+            "Set the environment variable or the list of models in setUp, then run the command "
+            "again.",
         )
     is_taken = "llm_mock" in to_source(owner) or FIXTURE in to_source(owner)
     if is_taken and not _has_fixture(owner):
         raise CannotRewrite(
-            f"the class needs the fixture {FIXTURE} and the attribute llm_mock, and has others",
-            "Rename them, then run this again.",
+            f"the class needs the fixture {FIXTURE} and the attribute llm_mock, but already uses "
+            "one of these names",
+            "Choose other names for them, then run the command again.",
         )
     attribute = parse_expression(ATTRIBUTE)
     kept = []

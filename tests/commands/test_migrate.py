@@ -82,9 +82,9 @@ def test_the_changes_are_shown_and_nothing_is_written(folder: Path) -> None:
 -        assert ask()  ==  "Hello"
 +    mock_llm_responses.set("*", "Hello")
 +    assert ask()  ==  "Hello"
-test_by_hand.py:6: test_by_hand: the reply depends on the prompt (prompt.upper()). Give a \
-function of the request: mock_llm_responses.set(model, lambda request: …); request.prompt is the \
-text, request.system the system prompt.
+test_by_hand.py:6: test_by_hand: the reply depends on the prompt (prompt.upper()). Configure a \
+function of the request: mock_llm_responses.set(model, lambda request: …). request.prompt is the \
+text, and request.system is the system prompt.
 To rewrite: 1 test in 1 file, 1 left to you. Nothing was written. To write the files, pass --write.
 """.replace("@@\n-from", "@@\n-from").replace("\n\n\n-def", "\n \n \n-def"),
     )
@@ -322,7 +322,7 @@ def test_in_order(get_model):
     assert (ask("gpt-4o"), ask()) == ("First", "Second")
 """
     )
-    assert "does not show which model each of them stands for" in run("--check", ".")[1]
+    assert "does not show which model each mock replaces" in run("--check", ".")[1]
     code, output = run("--learn", "--write", "--no-verify", ".")
     assert (code, "Warning" in output) == (0, False)
     text = (folder / "test_app.py").read_text()

@@ -458,39 +458,59 @@ def test_a_file_that_forbids_requests_allows_those_of_new_tests() -> None:
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        ("TestModel()", "the TestModel generates its output, and llm_mock generates another one"),
+        ("TestModel()", "the TestModel generates its output, and llm_mock would generate"),
         ("TestModel(call_tools=[])", "the TestModel generates its output"),
         (
             'TestModel(custom_output_text="a", call_tools=["weather"])',
             "the TestModel calls only some tools: call_tools=['weather']".replace("'", '"'),
         ),
-        ('TestModel(custom_output_text="a", seed=2)', "the TestModel has the argument seed"),
-        ("TestModel(**DATA)", "the arguments of the TestModel are unknown: TestModel(**DATA)"),
+        (
+            'TestModel(custom_output_text="a", seed=2)',
+            "the argument seed of the TestModel is not supported",
+        ),
+        ("TestModel(**DATA)", "the arguments of the TestModel are not literal: TestModel(**DATA)"),
         ("TestModel(custom_output_args=imported)", "the output of the TestModel is not a literal"),
-        ("FunctionModel(imported)", "the function of the FunctionModel is unknown"),
-        ("FunctionModel(stream_function=answer)", "the function of the FunctionModel is unknown"),
-        ("FunctionModel(answer, model_name='m')", "the function of the FunctionModel is unknown"),
+        ("FunctionModel(imported)", "the command cannot find the function of the FunctionModel"),
+        (
+            "FunctionModel(stream_function=answer)",
+            "the command cannot find the function of the FunctionModel",
+        ),
+        (
+            "FunctionModel(answer, model_name='m')",
+            "the command cannot find the function of the FunctionModel",
+        ),
         ("FunctionModel(echo)", "{}a response depends on messages: ModelResponse("),
-        ("FunctionModel(store)", "{}it does more than to return a response: seen.append"),
+        ("FunctionModel(store)", "{}it does more than return a response: seen.append"),
         ("FunctionModel(branch)", "{}it has a condition: info.function_tools"),
         ("FunctionModel(compute)", "{}a response is computed: ModelResponse("),
-        ("FunctionModel(think)", '{}a part is no text and no tool call: ThinkingPart("Hm.")'),
-        ("FunctionModel(count_tokens)", "{}a reply cannot have all of its arguments: Model"),
-        ("FunctionModel(name_part)", "{}a reply cannot have all of its arguments: TextPart("),
-        ("FunctionModel(make_parts)", "{}the parts of a response are no literal list: Model"),
-        ("FunctionModel(return_nothing)", "{}it does more than to return a response: pass"),
+        (
+            "FunctionModel(think)",
+            '{}a part is neither a TextPart nor a ToolCallPart: ThinkingPart("Hm.")',
+        ),
+        (
+            "FunctionModel(count_tokens)",
+            "{}a response or part has arguments that a reply does not support: Model",
+        ),
+        (
+            "FunctionModel(name_part)",
+            "{}a response or part has arguments that a reply does not support: TextPart(",
+        ),
+        ("FunctionModel(make_parts)", "{}the parts of a response are not a literal list: Model"),
+        ("FunctionModel(return_nothing)", "{}it does more than return a response: pass"),
         ("FunctionModel(decorated)", "{}it has a decorator: @imported"),
         ("FunctionModel(answer_local)", "{}a response depends on local: ModelResponse("),
         (
             "FunctionModel(lambda messages, info: imported)",
-            "{}it returns something else than a ModelResponse: imported",
+            "{}it does not return a ModelResponse: imported",
         ),
     ],
 )
 def test_a_model_whose_replies_are_not_fixed_stays(model: str, reason: str) -> None:
     shown = find_reason(f"local = 1\nwith agent.override(model={model}):\n    {RUN}")
-    assert shown.startswith(reason.format("the function of the FunctionModel is not fixed: "))
-    assert "mock_llm_responses." in shown or "run this again" in shown
+    assert shown.startswith(
+        reason.format("the function of the FunctionModel does not return fixed responses: ")
+    )
+    assert "mock_llm_responses." in shown or "run the command again" in shown
 
 
 @pytest.mark.parametrize(
@@ -503,14 +523,14 @@ def test_a_model_whose_replies_are_not_fixed_stays(model: str, reason: str) -> N
                 {RUN}
             assert fake.last_model_request_parameters.function_tools
             """,
-            "the test uses fake for more than the model of an agent",
+            "the test uses fake for something other than an agent's model",
         ),
         (
             f"""
             with capture_run_messages() as messages, agent.override(model={MODEL}):
                 {RUN}
             """,
-            "the test captures the messages of a run",
+            "the test uses capture_run_messages",
         ),
         (
             f"""
@@ -518,28 +538,28 @@ def test_a_model_whose_replies_are_not_fixed_stays(model: str, reason: str) -> N
             with agent.override(model={MODEL}):
                 {RUN}
             """,
-            "the test sets ALLOW_MODEL_REQUESTS",
+            "the test uses ALLOW_MODEL_REQUESTS",
         ),
         (
             f"""
             with models.override_allow_model_requests(False), agent.override(model={MODEL}):
                 {RUN}
             """,
-            "the test sets override_allow_model_requests",
+            "the test uses override_allow_model_requests",
         ),
-        (f"Agent({MODEL}).run_sync('a')", "the agent is made with a fake model"),
-        (f"Agent(model={MODEL}).run_sync('a')", "the agent is made with a fake model"),
-        (f"tested.run_sync('a', model={MODEL})", "the agent tested has no model of production"),
-        (f"faked.run_sync('a', model={MODEL})", "the agent faked has no model of production"),
-        (f"nameless.run_sync('a', model={MODEL})", "the agent nameless has no model of"),
+        (f"Agent({MODEL}).run_sync('a')", "the agent is created with a fake model"),
+        (f"Agent(model={MODEL}).run_sync('a')", "the agent is created with a fake model"),
+        (f"tested.run_sync('a', model={MODEL})", "the agent tested has no real model"),
+        (f"faked.run_sync('a', model={MODEL})", "the agent faked has no real model"),
+        (f"nameless.run_sync('a', model={MODEL})", "the agent nameless has no real model"),
         (
             f"made = Agent('gpt-5')\nmade.run_sync('a', model={MODEL})\n"
             f"made = Agent()\nmade.run_sync('a', model={MODEL})",
-            "the agent made has no model of production",
+            "the agent made has no real model",
         ),
         (
             f"made = Agent('test')\nmade.run_sync('a', model={MODEL})",
-            "the agent made has no model of production",
+            "the agent made has no real model",
         ),
         (
             f"""
@@ -547,12 +567,12 @@ def test_a_model_whose_replies_are_not_fixed_stays(model: str, reason: str) -> N
                 with finder.override(model=TestModel(custom_output_args={{}})):
                     {RUN}
             """,
-            "several agents have models at the same time: with finder.override(model=TestModel(",
+            "several agents have fake models at the same time: with finder.override(model=",
         ),
         (
             f"print(agent.run_sync('a', model={MODEL}), agent.run_sync('b', model=FunctionModel("
             "answer)))",
-            "several agents have models at the same time: print(",
+            "several agents have fake models at the same time: print(",
         ),
         (
             """
@@ -567,12 +587,15 @@ def test_a_model_whose_replies_are_not_fixed_stays(model: str, reason: str) -> N
             "[agent.run_sync('a', model=TestModel(custom_output_text=text)) for text in 'ab']",
             "the output of the TestModel may change",
         ),
-        (f"stack.enter_context(agent.override(model={MODEL}))", "TestModel replaces the model of"),
+        (
+            f"stack.enter_context(agent.override(model={MODEL}))",
+            "TestModel replaces an agent's model",
+        ),
         (
             f"with agent.override(model={MODEL}):\n    use({MODEL})",
-            "TestModel replaces the model of an agent",
+            "TestModel replaces an agent's model",
         ),
-        (f"if agent.run_sync('a', model={MODEL}): pass", "TestModel replaces the model of"),
+        (f"if agent.run_sync('a', model={MODEL}): pass", "TestModel replaces an agent's model"),
     ],
 )
 def test_a_test_that_needs_its_model_stays(body: str, reason: str) -> None:
@@ -592,7 +615,7 @@ def sunny():
     result = rewrite(source)
     assert result.after == source
     [change] = result.manual_changes
-    assert change.reason.startswith("the fixture replaces the model of an agent, and may serve")
+    assert change.reason.startswith("the fixture replaces an agent's model, and several tests")
 
 
 def test_a_fixture_of_a_class_stays() -> None:

@@ -39,12 +39,18 @@ def find_reasons(line: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("run(TestModel(custom_output_text='Hi'))", "TestModel replaces the model of an agent"),
-        ("run(function.FunctionModel(reply))", "FunctionModel replaces the model of an agent"),
-        ("run(FakeListChatModel(responses=['Hi']))", "FakeListChatModel replaces a model of Lang"),
-        ("run(GenericFakeChatModel(messages=[]))", "GenericFakeChatModel replaces a model of Lang"),
-        ("run(CommunityChat(responses=['Hi']))", "FakeListChatModel replaces a model of LangChain"),
-        ("run(FakeListLLM(responses=['Hi']))", "FakeListLLM replaces a model of LangChain"),
+        ("run(TestModel(custom_output_text='Hi'))", "TestModel replaces an agent's model"),
+        ("run(function.FunctionModel(reply))", "FunctionModel replaces an agent's model"),
+        (
+            "run(FakeListChatModel(responses=['Hi']))",
+            "FakeListChatModel replaces a LangChain model",
+        ),
+        (
+            "run(GenericFakeChatModel(messages=[]))",
+            "GenericFakeChatModel replaces a LangChain model",
+        ),
+        ("run(CommunityChat(responses=['Hi']))", "FakeListChatModel replaces a LangChain model"),
+        ("run(FakeListLLM(responses=['Hi']))", "FakeListLLM replaces a LangChain model"),
         (
             f"run(OpenAI(api_key='x', http_client=httpx.Client({TRANSPORT})))",
             "the client has a fake transport: httpx.MockTransport(handler)",

@@ -72,7 +72,7 @@ def test_a_finish_reason_is_that_of_a_reply(reason: str, reply: str, tmp_path: P
 @pytest.mark.parametrize(
     ("response", "reason"),
     [
-        ("Mock(text=5)", "text is 5, and the real one is a text"),
+        ("Mock(text=5)", "text is 5, but must be a string"),
         (
             "Mock(function_calls=5)",
             "function_calls (5) is not a literal list of mocks",

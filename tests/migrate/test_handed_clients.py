@@ -159,7 +159,7 @@ def test_another_meaning_of_the_name_is_a_problem(
     tmp_path: Path, imports: str, problem: bool
 ) -> None:
     reasons = [change.reason for change in run(tmp_path, CLIENT, "", imports).manual_changes]
-    expected = "the new test needs openai, and openai is another name of this file"
+    expected = "the new test needs openai, but this file uses the name openai for something else"
     assert reasons == ([expected] if problem else [])
 
 

@@ -358,13 +358,19 @@ MODELS = 'httpx.Response(200, json={"data": [{"id": "text-embedding-3"}]})'
             "handler does not return one literal response",
         ),
         (handle("return next(answers)"), "handler does not return one literal response"),
-        (handle(f"return {MODELS}"), "the response of handler may not be one of a model"),
-        (handle("return httpx.Response(404)"), "response with the status 404 is unknown"),
-        (handle("return httpx.Response(200, text='a')"), "body of the response is not written as"),
+        (
+            handle(f"return {MODELS}"),
+            "the command does not recognise the response of handler as a model's response",
+        ),
+        (handle("return httpx.Response(404)"), "response with status 404 is unknown"),
+        (
+            handle("return httpx.Response(200, text='a')"),
+            "body of the response is not literal JSON",
+        ),
         (handle("raise ValueError"), "the old mock raises ValueError"),
         (
             f"client = {CLIENT.format('answer')}\nclient.models.list()",
-            "the client sends another request than one for a reply: client.models.list()",
+            "the client sends a request that is not a model call: client.models.list()",
         ),
         (
             f"ask({CLIENT.format('answer')}, {CLIENT.format('lambda request: None')})",
@@ -373,27 +379,27 @@ MODELS = 'httpx.Response(200, json={"data": [{"id": "text-embedding-3"}]})'
         (
             f"http = httpx.Client(transport={TRANSPORT.format('answer')})\n"
             "ask(OpenAI(http_client=http))\nhttp.close()",
-            "the test uses http for something else",
+            "the test also uses http for something",
         ),
         (
             "ask(OpenAI(base_url='https://llm.example/v1', http_client=httpx.Client("
             f"transport={TRANSPORT.format('answer')})))",
-            "the client does not ask the usual server of one API: OpenAI(",
+            "the client does not use the default server of a known API: OpenAI(",
         ),
         (
             f"ask({CLIENT.replace('OpenAI', 'AzureOpenAI').format('answer')})",
-            "the client does not ask the usual server of one API: AzureOpenAI(",
+            "the client does not use the default server of a known API: AzureOpenAI(",
         ),
         (
             "ask(Mistral(client=httpx.Client(transport=httpx.MockTransport(answer)), "
             "async_client=other))",
-            "only one HTTP client of the client has a fake transport",
+            "only one of the HTTP clients",
         ),
         (
             f"body = completion('Hi')\nclient = "
             f"{CLIENT.format('lambda request: httpx.Response(200, json=body)')}\n"
             "body = {}\nask(client)",
-            "the response has body, which may change after the client is made",
+            "the response contains body, which may change after the client is created",
         ),
         (
             f"def new_client(): return {CLIENT.format('answer')}\nask(new_client())",
@@ -403,7 +409,7 @@ MODELS = 'httpx.Response(200, json={"data": [{"id": "text-embedding-3"}]})'
             "seen = []\n"
             + handle("seen.append(request)", 'return httpx.Response(200, json=completion("Hi"))')
             + "\nassert seen[0].url",
-            "seen[0].url is a part of the HTTP request",
+            "seen[0].url reads a part of the HTTP request",
         ),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_statement_stays(tmp_path: Path, line: str, new: str) -> None:
     ],
 )
 def test_a_parameter_that_is_bound_again(tmp_path: Path, line: str) -> None:
-    assert migrate(tmp_path, line=line)[1] == ["answer changes its parameter text"]
+    assert migrate(tmp_path, line=line)[1] == ["answer assigns a new value to its parameter text"]
 
 
 def test_an_argument_of_litellm_that_nobody_reads(tmp_path: Path) -> None:

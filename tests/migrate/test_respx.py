@@ -388,7 +388,7 @@ def test_two_routes_that_must_be_called_are_left() -> None:
     lines = "respx_mock.post(CHAT).mock(answer('Hi'))\n    respx_mock.post(MESSAGES).respond(500)"
     test = "@respx.mock({options})\ndef test_it(respx_mock):\n    {lines}\n    ask()\n"
     reason = get_reason(test.format(options="", lines=lines))
-    assert reason == "respx checks that each of several routes is called"
+    assert reason == "the test has several routes, and respx checks that each route is called"
 
 
 def test_the_new_test_passes_where_the_old_one_did(

@@ -152,7 +152,7 @@ def test_a_type_of_the_application_that_extends_one_of_the_sdk(tmp_path: Path, k
         (
             "app.Completion(choices=[app.Choice(message=app.Message("
             "content='Hi', reasoning=app.Reasoning(content='Hm')))])",
-            "reasoning is app.Reasoning(content='Hm'), and the real one is a text",
+            "reasoning is app.Reasoning(content='Hm'), but must be a string",
         ),
     ],
 )
@@ -218,13 +218,13 @@ def test_a_helper_may_import_the_types_of_a_response(tmp_path: Path, imported: s
         (
             "from app import Completion, GREETING",
             "GREETING",
-            "GREETING needs an import of its helper",
+            "GREETING needs an import that only its helper has",
         ),
         (
             # Another meaning than in the file.
             "from app import Completion, Mock",
             "Mock",
-            "Mock needs an import of its helper",
+            "Mock needs an import that only its helper has",
         ),
         (
             "from app import Own as Completion",

@@ -126,8 +126,8 @@ def test_a_function_that_is_awaited(tmp_path: Path, replacement: str) -> None:
 @pytest.mark.parametrize("target", ["litellm.completion", "app.Completions.create"])
 def test_an_awaited_mock_of_a_function_that_is_not_async(tmp_path: Path, target: str) -> None:
     patch = f'"{target}", new_callable=AsyncMock, return_value={COMPLETION}'
-    reason = "create() of a synchronous client is awaited. Patch the asynchronous client, which"
-    assert migrate(tmp_path, patch)[1] == f"{reason} the application must use."
+    reason = "create() of a synchronous client is awaited. Use the asynchronous client in the"
+    assert migrate(tmp_path, patch)[1] == f"{reason} application, and patch it instead."
 
 
 def test_another_factory_is_left(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_response_of_litellm(tmp_path: Path, response: str, reply: str) -> Non
 END = '{"delta": {"content": "Hi"}, "finish_reason": "length"}'
 OTHER_END = '{"delta": {"content": "Hi"}, "finish_reason": "content_filter"}'
 SEE_REPLY = (
-    "Put it into a Reply, whose arguments are text, tool_calls, usage, finish_reason and others: "
+    "Configure a Reply with arguments such as text, tool_calls, usage and finish_reason: "
     'mock_llm_responses.set("*", Reply(…)).'
 )
 
@@ -206,9 +206,10 @@ SEE_REPLY = (
     [
         (
             f"[Mock(choices=[{END}]), Mock(choices=[{OTHER_END}])]",
-            'the chunks of the response disagree: finish_reason="length", '
+            'the chunks of the response contradict each other: finish_reason="length", '
             'finish_reason="content_filter". '
-            "The end and the usage of a response are those of the last chunk.",
+            "Set the finish reason and the usage only in the last chunk, then run the command "
+            "again.",
         ),
         ("[Mock(), Mock()]", f"the chunks of the response have no text. {SEE_REPLY}"),
         (
@@ -392,8 +393,8 @@ def test_an_argument_that_litellm_may_not_send(tmp_path: Path, assertion: str, r
 def test_an_error_of_litellm_is_left(tmp_path: Path, effect: str) -> None:
     effect = effect.replace("Mock()", COMPLETION)
     assert migrate(tmp_path, f'"litellm.completion", side_effect={effect}')[1] == (
-        "litellm makes its errors of what the provider sends, not ValueError('no'). Let the "
-        "provider refuse the call: `from llm_mock import templates` and "
+        "the mock raises ValueError('no'), but litellm creates its errors from the provider's "
+        "response. Configure the provider's error: `from llm_mock import templates` and "
         'mock_llm_responses.set_error("*", templates.rate_limit()).'
     )
 
@@ -882,7 +883,10 @@ def test_a_class_is_not_wrapped_where_its_library_has_another_meaning(tmp_path: 
     old = OLD.format(patch='"app.OpenAI"', lines=lines, after="call.assert_called_once()")
     result = rewrite(tmp_path, f"{old}\nopenai = 5\n", "from openai import OpenAI")
     [change] = result.manual_changes
-    assert change.reason == "the new test needs openai, and openai is another name of this file"
+    assert (
+        change.reason
+        == "the new test needs openai, but this file uses the name openai for something else"
+    )
 
 
 def test_a_patch_that_wraps_something_else_is_left(tmp_path: Path) -> None:
@@ -891,9 +895,9 @@ def test_a_patch_that_wraps_something_else_is_left(tmp_path: Path) -> None:
     assert migrate(tmp_path, '"openai.OpenAI", wraps=litellm.OpenAI')[1] == reason
 
 
-SEE_CLIENT = "The client is a real one now: configure it as the application does."
+SEE_CLIENT = "The new test uses the real client: configure it as the application does."
 SEE_MODELS = (
-    "Answer the request for the list, which the real client sends: "
+    "The real client requests the list of models. Configure the response: "
     'mock_llm_responses.on("GET", "/**/models", {}).'
 )
 

@@ -248,22 +248,22 @@ USED = 'with patch.dict(sys.modules, {"openai": fake}):'
                 'with patch.dict(sys.modules, {"openai": fake, "tiktoken": Mock()}):',
                 "    app.ask()",
             ],
-            "the module tiktoken is replaced beside openai",
+            "the same patch replaces the modules tiktoken and openai",
         ),
         (
             [
                 'with patch.dict(sys.modules, {"openai": fake, app.NAME: Mock()}):',
                 "    app.ask()",
             ],
-            "the module <app.NAME> is replaced beside openai",
+            "the same patch replaces the modules <app.NAME> and openai",
         ),
         (
             ['with patch.dict(sys.modules, {"openai": fake, "groq": None}):', "    app.ask()"],
-            "other modules are removed beside openai",
+            "the patch of openai also removes other modules",
         ),
         (
             ['with patch.dict(sys.modules, {"openai": fake}, clear=True):', "    app.ask()"],
-            "other modules are removed beside openai",
+            "the patch of openai also removes other modules",
         ),
         (
             [
@@ -292,11 +292,11 @@ USED = 'with patch.dict(sys.modules, {"openai": fake}):'
         ),
         (
             [SET, "app.ask()", "assert fake.types.Part.called"],
-            "openai.types is mocked; only the calls of models can be rewritten",
+            "openai.types is mocked, but the command can rewrite only mocks of model calls",
         ),
         (
             [SET, "fake.OpenAI = FakeClient"],
-            "openai.OpenAI is replaced after the patch of openai",
+            "the test replaces openai.OpenAI after it patches openai",
         ),
     ],
 )
@@ -312,7 +312,7 @@ def test_a_function_of_litellm_without_a_reply_is_left(tmp_path: Path) -> None:
 
 def test_an_assigned_mock_of_llm_is_left(tmp_path: Path) -> None:
     reason = migrate(tmp_path, "fake = MagicMock()", 'sys.modules["llm"] = fake')
-    assert reason.startswith('sys.modules["llm"] is assigned')
+    assert reason.startswith('the test assigns sys.modules["llm"]')
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_it(fake):
     assert result.after.endswith(f"{new}def test_it(fake):\n    app.ask()\n")
 
 
-LEAKS = 'sys.modules["openai"] is assigned, so that later tests may have the mock, too'
+LEAKS = 'the test assigns sys.modules["openai"], so the mock may also affect later tests'
 
 
 @pytest.mark.parametrize(

@@ -141,15 +141,15 @@ def test_a_type_is_followed_to_that_of_the_sdk(project: Path, path: str, expecte
     [
         (
             "missing.get_model",
-            "the module missing was not found near the test, so missing.get_model may or may not "
-            "be llm's",
-            "If it is, remove the patch and write mock_llm_responses.set(model, reply).",
+            "the module missing was not found near the test, so the command cannot tell whether "
+            "missing.get_model belongs to llm",
+            "If it does, remove the patch and write mock_llm_responses.set(model, reply).",
         ),
         (
             "missing.llm",
-            "the module missing was not found near the test, so missing.llm may or may not be "
-            "llm's",
-            "If it is, remove the patch and write mock_llm_responses.set(model, reply).",
+            "the module missing was not found near the test, so the command cannot tell whether "
+            "missing.llm belongs to llm",
+            "If it does, remove the patch and write mock_llm_responses.set(model, reply).",
         ),
         (
             "..app.get_model",

@@ -95,7 +95,7 @@ def test_a_patched_class_with_another_base_is_left(tmp_path: Path) -> None:
     result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
     assert result.after == source
     [change] = result.manual_changes
-    assert change.reason == "its methods are patched by a decorator of the class"
+    assert change.reason == "a decorator of the class patches its methods"
 
 
 @pytest.mark.parametrize(

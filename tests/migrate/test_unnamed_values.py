@@ -89,7 +89,7 @@ def test_an_id_that_no_other_line_of_the_test_names_is_dropped(tmp_path: Path, c
 )
 def test_a_test_that_names_the_id_of_its_mock_is_left(tmp_path: Path, check: str) -> None:
     reason = migrate(tmp_path, WITH_ID.format(check=check))[1]
-    assert "the mock has a model_id of its own (" in reason
+    assert "the mock has its own model_id (" in reason
 
 
 def test_an_id_that_the_test_itself_gives_once_is_dropped(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_the_id_of_a_fixture_that_patches_may_be_named_by_any_test(tmp_path: Pat
         def test_it(patched):
             assert app.run() == "other"
     """
-    assert "a model_id of its own" in migrate(tmp_path, dedent(fixture))[1]
+    assert "its own model_id" in migrate(tmp_path, dedent(fixture))[1]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 app.ask()
         """,
-        "test_old.py:7: TestAll: its methods are patched by a decorator of the class",
+        "test_old.py:7: TestAll: a decorator of the class patches its methods",
     ),
     "a TestCase": (
         """
@@ -38,7 +38,7 @@ UNSURE = {
                     get_model.return_value.prompt.return_value.text.return_value = "Hi"
                     app.ask()
         """,
-        "a method of unittest.TestCase takes no fixtures and has no self",
+        "a method of unittest.TestCase takes no fixtures, and this method has no parameter self",
     ),
     "a patch that is started": (
         """
@@ -69,7 +69,7 @@ UNSURE = {
                 get_model.return_value.prompt.side_effect = lambda text, **more: Mock(text=lambda: text.upper())
                 app.ask()
         """,  # noqa: E501
-        "the reply depends on the prompt (text.upper()). Give a function of the request",
+        "the reply depends on the prompt (text.upper()). Configure a function of the request",
     ),
     "no answer": (
         """
@@ -87,7 +87,7 @@ UNSURE = {
                 app.ask()
         """,
         (
-            "test_old.py:8: test_it: answer may not be a string. If it is: "
+            "test_old.py:8: test_it: answer is not known to be a string. If it is, write "
             'mock_llm_responses.set("*", answer).'
         ),
     ),
@@ -146,7 +146,7 @@ UNSURE = {
                 app.ask()
         """,
         (
-            "returns another value each time. Add a reply for each call, in order: "
+            "returns a different value each time. Add a reply for each call, in order: "
             'mock_llm_responses.script("*", first, second).'
         ),
     ),
@@ -183,8 +183,8 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 module.ask()
         """,
-        "the module module was not found near the test, so module.get_model may or may not be "
-        "llm's",
+        "the module module was not found near the test, so the command cannot tell whether "
+        "module.get_model belongs to llm",
     ),
     "a module that is imported by its name": (
         """
@@ -194,8 +194,8 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 module.ask()
         """,
-        "the module module was not found near the test, so module.get_model may or may not be "
-        "llm's",
+        "the module module was not found near the test, so the command cannot tell whether "
+        "module.get_model belongs to llm",
     ),
     "the list of models": (
         """
@@ -212,7 +212,7 @@ UNSURE = {
             library.get_models.return_value = [Mock(prompt=Mock())]
             app.ask()
         """,
-        "app.llm.get_models is mocked; only the calls of models can be rewritten",
+        "app.llm.get_models is mocked, but the command can rewrite only mocks of model calls",
     ),
     "a loop that fills a list of replies": (
         """
@@ -291,7 +291,7 @@ UNSURE = {
             monkeypatch.setitem(sys.modules, "llm", app.fake)
             app.ask()
         """,
-        "the module llm is replaced as a whole",
+        "the test replaces the whole module llm",
     ),
     "several patches at once": (
         """
@@ -319,7 +319,7 @@ UNSURE = {
         """,
         (
             "prompt does more than make a mock: self.prompts.append(text + str(1 + len(self.prompts"
-            "))). Remove it: mock_llm_calls.calls has each call"
+            "))). Remove it: mock_llm_calls.calls has every call"
         ),
     ),
     "a fixture with one test that is left": (
@@ -371,9 +371,8 @@ Split the test, or count the calls of both: mock_llm_calls.calls.""",
                 app.ask()
         """,
         """
-test_old.py:12: test_it: two patches give different replies, and the ids of their models are \
-unknown. Run `llm-mock migrate --learn`, which runs the old test once to see which models it \
-requests.""",
+test_old.py:12: test_it: two patches have different replies, and their model ids are unknown. \
+Run `llm-mock migrate --learn`, which runs the old test once to see which models it requests.""",
     ),
 }
 NOT_OURS = {
@@ -638,8 +637,8 @@ mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, t
             # )
 
             # TODO llm-mock: get_model.return_value.prompt.assert_called_with("Hi", key="k") \
-names key. mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, \
-tools), options.
+checks key, which has no equivalent assertion. \
+mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, tools), options.
             # get_model.return_value.prompt.assert_called_with("Hi", key="k")
             mock_llm_calls.assert_called_once()
     """
@@ -664,7 +663,7 @@ def test_an_argument_of_llm_that_no_record_has_is_told(keyword: str, tmp_path: P
             get_model.return_value.prompt.assert_called_with("Hi", {keyword}=1)
     """
     [change] = migrated(tmp_path, text).manual_changes
-    assert f"names {keyword}" in change.reason
+    assert f"checks {keyword}, which" in change.reason
     known = migrated(tmp_path, text.replace(f"{keyword}=", "temperature="))
     assert known.changed == ("test_it",)
 

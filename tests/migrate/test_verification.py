@@ -519,9 +519,9 @@ def test_a_real_client_is_given_the_place_and_version_of_its_api(folder: Path) -
     header = "def test_decorator(cls, monkeypatch, mock_llm_responses):"
     assert f"wraps=openai.AzureOpenAI)\n{header}\n{VARIABLES}    cls.assert" in text
     assert (
-        "TestCase::test_method: the new test needs monkeypatch for a variable or a list of models, "
-        "and a method of unittest.TestCase takes no monkeypatch. Set it in setUp, then run this "
-        "again."
+        "TestCase::test_method: the new test needs monkeypatch, which a method of "
+        "unittest.TestCase cannot use. Set the environment variable or the list of models in "
+        "setUp, then run the command again."
     ) in "\n".join(lines)
 
 
@@ -870,8 +870,8 @@ def test_a_class_whose_setup_patches_is_written_as_a_whole(folder: Path) -> None
             TWO_REPLIES,
             "ask",
             'self.assertEqual(app.ask(), "Hi")',
-            "test_app.py:23: TestAll::test_another: it needs another setUp than TestAll::test_it. "
-            "Configure the replies in each test, then run this again.",
+            "test_app.py:23: TestAll::test_another: it needs a different setUp than "
+            "TestAll::test_it. Configure the replies in each test, then run the command again.",
         ),
     ],
 )

@@ -100,7 +100,7 @@ def test_the_new_test_is_not_listed_again(tmp_path: Path) -> None:
     assert (again.changed, again.manual_changes) == ((), ())
 
 
-MOCKED = "app.llm.{} is mocked; only the calls of models can be rewritten"
+MOCKED = "app.llm.{} is mocked, but the command can rewrite only mocks of model calls"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_method_of_a_test_case_has_no_monkeypatch(tmp_path: Path) -> None:
                     app.list_ids()
     """
     reason = get_reason(migrate(tmp_path, dedent(test)))
-    assert reason.startswith("the new test needs monkeypatch for a variable or a list of models")
+    assert reason.startswith("the new test needs monkeypatch, which a method of")
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_an_unknown_model_of_the_module_is_one_of_llm(tmp_path: Path) -> None:
     )
 
 
-REPLACED = "the module llm is replaced as a whole"
+REPLACED = "the test replaces the whole module llm"
 
 
 @pytest.mark.parametrize(
