@@ -62,7 +62,7 @@ _METHODS = (
 """The methods of an agent that take a model."""
 _FAKES = (TEST_MODEL, FUNCTION_MODEL)
 _SWITCHES = (MODEL_SWITCH, "override_allow_model_requests")
-# The arguments of an agent that give it no tools.
+# Arguments of an agent that do not add tools.
 _PLAIN_ARGUMENTS = (
     "defer_model_check",
     "deps_type",
@@ -82,7 +82,7 @@ def rewrite_agent_models(
     scope: Scope,
     environment: Sequence[str] = (),
 ) -> cst.FunctionDef | None:
-    """Return a function that configures replies in place of the fixed models of its agents.
+    """Return a function that configures replies instead of fixed models for its agents.
 
     Args:
         function: a test or a fixture.
@@ -94,7 +94,7 @@ def rewrite_agent_models(
         The new function; None if it gives no such model to an agent.
 
     Raises:
-        CannotRewrite: a model is not fixed, or the test needs it for something else.
+        CannotRewrite: a model is not fixed, or the test uses it for another purpose.
     """
     return _AgentModelRewriter(function, module, scope).rewrite(environment)
 
@@ -158,7 +158,7 @@ class _AgentModelRewriter:
                 self.assigned[name] = assignment.value
 
     def rewrite(self, environment: Sequence[str]) -> cst.FunctionDef | None:
-        """Rewrite the function; None if it gives no model of fixed replies to an agent."""
+        """Rewrite the function; return None if no agent in it has a model with fixed replies."""
         if not self._has_model(self.function.body):
             return None
         self._check_function()
@@ -259,7 +259,7 @@ class _AgentModelRewriter:
         return [slot, *inner, end]
 
     def _strip_item(self, item: cst.WithItem) -> _StrippedItem:
-        """Return an item of a `with` without the model that it gives to an agent."""
+        """Return an item of a `with` statement without the model that it passes to an agent."""
         argument = self._find_model(item.item)
         if argument is None:
             return _StrippedItem(item)
@@ -340,7 +340,7 @@ class _AgentModelRewriter:
         models: Sequence[FixedModel],
         node: cst.CSTNode,
     ) -> list[str]:
-        """Return the statements for the models of a statement, without those that still hold."""
+        """Return the statements for some models, except statements that are still in effect."""
         first, *others = models
         is_ambiguous = any(other != first or first.is_queue for other in others)
         if is_ambiguous or self.is_overridden:
@@ -357,7 +357,7 @@ class _AgentModelRewriter:
         return [*first.statements]
 
     def _convert(self, call: cst.Call, argument: cst.Arg) -> FixedModel:
-        """Return the replies of the model that a method of an agent is given."""
+        """Return the replies of the model that is passed to a method of an agent."""
         agent = cst.ensure_type(call.func, cst.Attribute).value
         self._check_agent(agent)
         fake = self._resolve(argument.value)
@@ -526,7 +526,7 @@ def _find_rebound_names(function: cst.FunctionDef) -> frozenset[str]:
 
 
 def _has_plain_arguments(call: cst.Call) -> bool:
-    """Return whether the call of an agent's class gives it no tools."""
+    """Return whether the call of an agent's class passes no tools."""
     for number, argument in enumerate(call.args):
         keyword = get_keyword(argument)
         is_model = number == 0 and not keyword
@@ -556,7 +556,7 @@ def _replace_items(
     items: list[cst.WithItem],
     parts: Sequence[Part],
 ) -> cst.With:
-    """Return a `with` with the items that are left of it, and another body."""
+    """Return a `with` statement with its remaining items and a new body."""
     last = node.items[-1]
     parenthesis = node.rpar
     if items[-1].comma is not last.comma:
@@ -582,7 +582,7 @@ def _remove_argument(call: cst.Call, argument: cst.Arg) -> cst.Call:
     """Return a call without an argument."""
     kept = [each for each in call.args if each is not argument]
     if kept and argument is call.args[-1]:
-        # A trailing comma, or a parenthesis on a line of its own, stays.
+        # Keep a trailing comma, and a parenthesis on a separate line.
         own = _get_space(kept[-1].comma)
         comma = argument.comma
         if isinstance(comma, cst.Comma):

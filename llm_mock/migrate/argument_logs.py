@@ -31,9 +31,9 @@ from llm_mock.migrate.syntax import (
 )
 
 ARGUMENTS = "__arguments__"
-"""The name of the keyword arguments of a call in what a log keeps."""
+"""The name of a call's keyword arguments in a log."""
 CALL = "__call__"
-"""The name of the pair of positional and keyword arguments of a call."""
+"""The name of a call's pair of positional and keyword arguments in a log."""
 _EMPTY = m.List([]) | m.Dict([]) | m.Call(m.Name("list") | m.Name("dict"), []) | m.Name("None")
 _NONE_ITEM = m.DictElement(m.SimpleString(), m.Name("None"))
 # A recorded request never changes, so that it needs no copy.
@@ -53,7 +53,7 @@ _KINDS = {"append": "append", "update": "merge"}
 
 
 def find_containers(function: cst.FunctionDef) -> frozenset[str]:
-    """Return the names of a function that may stand for logs.
+    """Return the names in a function that may refer to logs.
 
     Each is bound once, to nothing yet, and an inner function, a class or a helper has it.
     """
@@ -172,7 +172,7 @@ def take_logs(
     others: list[cst.BaseStatement] = []
     for position, node in enumerate(body):
         if isinstance(node, cst.BaseCompoundStatement):
-            # What is behind it may depend on it.
+            # Later statements may depend on it.
             others += body[position:]
             break
         part = get_small_statement(node)
@@ -188,7 +188,7 @@ def _list_needed(
     local_values: dict[str, cst.BaseStatement],
     others: Sequence[cst.BaseStatement],
 ) -> list[cst.BaseStatement]:
-    """Return the statements that give names to arguments of the call, if others use these."""
+    """Return the statements that assign arguments of the call to names that are used later."""
     used: set[str] = set()
     for node in others:
         used |= collect_names(node)
@@ -212,7 +212,7 @@ class _Recorder:
         self.names = get_parameter_names(function)
         parameters = function.params
         by_position = [*parameters.posonly_params, *parameters.params]
-        # Not `self`, which is not given in a call.
+        # Not `self`, which a call does not pass.
         given = [each for each in by_position if each.name.value not in values]
         self.first = ""
         if given:
@@ -227,7 +227,7 @@ class _Recorder:
         self.function = function
 
     def take_name(self, part: cst.BaseSmallStatement | None) -> str:
-        """Note the name that a statement gives to a part of the arguments, and return it.
+        """Record and return the name that a statement assigns a part of the arguments to.
 
         The name is empty for another statement.
         """
@@ -259,7 +259,7 @@ class _Recorder:
         return self._take_assignment(first.target, part.value)
 
     def _take_names(self, part: cst.Nonlocal) -> bool:
-        """Note the names of the test that a fake may assign to."""
+        """Record the names in the test that a fake may assign to."""
         are_logs = True
         for item in part.names:
             name = item.name.value
@@ -328,7 +328,7 @@ class _Recorder:
         *,
         is_assigned: bool = False,
     ) -> ArgumentLog | None:
-        """Return the log that a name or an attribute of a fake stands for, perhaps a new one."""
+        """Return the log for a name or an attribute of a fake; create the log if necessary."""
         if isinstance(node, cst.Name):
             value = self._get_value(node)
             return value if isinstance(value, ArgumentLog) else None

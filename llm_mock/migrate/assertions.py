@@ -58,7 +58,7 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
     """Return the statements that assert the same as a mock assertion.
 
     Raises:
-        CannotRewrite: there are none.
+        CannotRewrite: llm_mock does not replace the object.
     """
     name = get_assertion_name(node) or ""
     if isinstance(node.func, cst.Attribute):
@@ -144,7 +144,7 @@ def _format_model(
     """Return the source of the model name that an assertion on `get_model` has."""
     if positional:
         return to_source(positional[0])
-    # llm looks up its default model if no name is given.
+    # llm looks up its default model if the application passes no name.
     library = reader.table.scope.name_library(LIBRARY, node)
     return f"{library}.get_default_model()"
 

@@ -37,9 +37,9 @@ class AssignedModules:
             if name in (*SDKS, LIBRARY):
                 self._assigned.add(name)
         self._saved: dict[str, str] = {}
-        """The modules that were in `sys.modules` before, by the names that stand for them."""
+        """The original modules from `sys.modules`, by the variables that hold them."""
         self._running: dict[str, cst.CSTNode] = {}
-        """The modules that nothing has restored so far, with the statements that replace them."""
+        """The modules that are still replaced, with the statements that replace them."""
         self._replaced: set[str] = set()
         """The modules that the function has replaced so far."""
 
@@ -71,7 +71,7 @@ class AssignedModules:
         return bool(self._find_restored(nodes, self._assigned))
 
     def check_ends(self) -> None:
-        """Refuse a function whose mock stays for the tests behind it.
+        """Refuse a function whose mock also affects later tests.
 
         Raises:
             CannotRewritePatch: nothing in the function restores the module.

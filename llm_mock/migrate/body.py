@@ -32,7 +32,7 @@ class Slot:
     @classmethod
     def replace(cls, node: cst.CSTNode, *, configures: bool = False) -> Slot:
         """Return the slot of a statement, which keeps its comments."""
-        # A comment behind the statement or inside of it gets a line of its own.
+        # A comment after or inside the statement moves to a separate line.
         return cls(
             [line for line in get_leading_lines(node) if line.comment is None],
             collect_comments(node),
@@ -131,7 +131,7 @@ class _BodyAssembler:
         self.result: list[cst.BaseStatement] = []
         self.comments: list[cst.EmptyLine] = []
         self.deferred: list[cst.EmptyLine] = []
-        """The comments on a mock that is configured further below."""
+        """The comments on a mock that is configured later."""
         self.blank_lines: Sequence[cst.EmptyLine] | None = None
 
     def assemble(self, parts: Sequence[cst.BaseStatement | Slot]) -> Body:
@@ -167,7 +167,7 @@ class _BodyAssembler:
         self.blank_lines = None
 
     def _take_comments(self, lines: Sequence[str]) -> list[cst.EmptyLine]:
-        """Return the comments so far without those that the new lines have."""
+        """Return the comments so far, except comments that the new lines contain."""
         code = "\n".join(lines)
         taken = []
         for line in self.comments:

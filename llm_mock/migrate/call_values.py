@@ -107,7 +107,7 @@ class ExtraBody(KeywordArguments):
 
     @property
     def source(self) -> str:
-        """The expression for the items that are no arguments themselves."""
+        """The expression for the items that are not arguments themselves."""
         return f"{self.call.source}.request.{EXTRA_BODY}"
 
 

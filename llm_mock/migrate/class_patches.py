@@ -26,7 +26,7 @@ def find_class_patches(node: cst.ClassDef, scope: Scope, path: Path) -> list[cst
         path: the path of the file.
 
     Raises:
-        CannotRewrite: the meaning of one is uncertain, or of other tests or arguments.
+        CannotRewrite: the command does not understand a patch, another test or an argument.
     """
     patches = []
     others = []

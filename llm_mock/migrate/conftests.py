@@ -46,7 +46,7 @@ def is_fixture(node: cst.FunctionDef) -> bool:
 
 
 def is_for_one_test(node: cst.FunctionDef) -> bool:
-    """Return whether each test that names a fixture gets its own value, and no other test."""
+    """Return whether only the tests that name a fixture get its value, each a new one."""
     sources = [to_source(decorator).strip() for decorator in node.decorators]
     # Arguments may be autouse, a wider scope, another name or several values.
     return len(sources) == 1 and _PLAIN_DECORATOR.fullmatch(sources[0]) is not None
@@ -122,7 +122,7 @@ def names_fixture(path: Path, source: bytes, pattern: re.Pattern[bytes]) -> bool
 
 @lru_cache(maxsize=32)
 def _find_functions(source: bytes, pattern: re.Pattern[bytes]) -> set[bytes]:
-    """Return the functions with a pattern, and those that name them, without parsing them."""
+    """Return the functions that match a pattern, and functions that name them, without parsing."""
     parts = _DEFINITION.split(source)[1:]
     texts = dict(zip(parts[::2], parts[1::2], strict=True))
     found: set[bytes] = set()
@@ -139,7 +139,7 @@ def _find_functions(source: bytes, pattern: re.Pattern[bytes]) -> set[bytes]:
 
 
 def _read_conftests(path: Path) -> list[tuple[Path, bytes]]:
-    """Return the files that may give mocks, the nearest one last."""
+    """Return the files that may provide mocks, the nearest one last."""
     files: list[tuple[Path, bytes]] = []
     for folder in _find_folders(path):
         conftest = folder / CONFTEST

@@ -1,4 +1,4 @@
-"""Values that the names of a test stand for."""
+"""Values of the names in a test."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class ArgumentLog(TestDouble):
 
 @dataclass(eq=False)
 class LegacyMock(TestDouble):
-    """The result of a project's own `create_mock_get_model`, with replies and calls of its own.
+    """The result of a project's own `create_mock_get_model`, with its own replies and calls.
 
     Attributes:
         statements: the new statements for the replies given when it was made.
@@ -238,7 +238,7 @@ Value: TypeAlias = PlainCode | Argument | SideEffectList | ReturnByName | TestDo
 
 
 def iterate_doubles(values: Iterable[Value | None]) -> Iterator[TestDouble]:
-    """Yield the doubles among some values, and those that they lead to, each once."""
+    """Yield the doubles among some values, and all doubles reachable from them, each once."""
     for value in _iterate_values(values):
         if isinstance(value, TestDouble):
             yield value

@@ -1,4 +1,4 @@
-"""Read the generators and classes of a test file that stand for the stream of a response."""
+"""Read the generators and classes of a test file that imitate the stream of a response."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _match_arguments(
 
     Args:
         parameters: all parameters of the helper.
-        by_position: those that positional arguments are given to.
+        by_position: the parameters that accept positional arguments.
         node: the call.
     """
     arguments = get_arguments(node)
@@ -222,7 +222,7 @@ def call_helper(
 
 
 def _refuse_repeated_calls(value: Value, function: cst.FunctionDef, table: SymbolTable) -> None:
-    """Refuse a value that calls a function for each use of its result in the helper."""
+    """Refuse a value that would call a function each time the helper uses its result."""
     made: Counter[str] = Counter()
     for local in table.values.values():
         if isinstance(local, PlainCode):
@@ -387,7 +387,7 @@ def _add_log(
 
 
 def _new_problem(function: cst.FunctionDef, node: cst.BaseStatement) -> CannotRewrite:
-    """Return the error for a statement that a mock has no need of."""
+    """Return the error for a statement that does more than create a mock."""
     name = function.name.value
     line = get_first_line(node)
     part = get_small_statement(node)
@@ -503,7 +503,7 @@ def _apply_configure_mock(call: cst.BaseExpression, table: SymbolTable) -> bool:
 
 
 def _apply_helper(call: cst.BaseExpression, table: SymbolTable) -> bool:
-    """Apply a helper of the file that configures the mock which it is given."""
+    """Apply a helper of the file that configures the mock passed to it."""
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name):
         return False
     if call.func.value not in table.scope.functions:
@@ -513,7 +513,7 @@ def _apply_helper(call: cst.BaseExpression, table: SymbolTable) -> bool:
 
 
 def _unpack(target: cst.Tuple, value: cst.BaseExpression, table: SymbolTable) -> bool:
-    """Apply `first, second = Mock(), Mock()`, or the same for what a fixture gives."""
+    """Apply `first, second = Mock(), Mock()`, or the same for the value of a fixture."""
     given = table.evaluate(value)
     names = [element.value for element in target.elements]
     if not isinstance(given, SideEffectList):
@@ -522,7 +522,7 @@ def _unpack(target: cst.Tuple, value: cst.BaseExpression, table: SymbolTable) ->
         return False
     mocks = {}
     for name, item in zip(names, given.values, strict=True):
-        # The statement is removed as a whole, so all values must be mocks.
+        # The whole statement is removed, so all values must be mocks.
         if isinstance(item, PlainCode) or not isinstance(name, cst.Name):
             return False
         if name.value != "_":
@@ -557,7 +557,7 @@ def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> V
     A class with a base, such as a pydantic model, is plain code.
 
     Raises:
-        CannotRewrite: the class does more than a fake needs.
+        CannotRewrite: the class contains unsupported code.
     """
     statements = get_statements(definition)
     methods = {}

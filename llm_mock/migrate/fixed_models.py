@@ -63,7 +63,7 @@ def convert_test_model(call: cst.Call, table: SymbolTable, *, may_have_tools: bo
         may_have_tools: whether the agent may have tools, which a TestModel calls first.
 
     Raises:
-        CannotRewrite: its output is generated, or it does something else.
+        CannotRewrite: the model generates its output, or an argument is not supported.
     """
     positional, keywords = get_arguments(call) or ([call], {})
     text = _pop_given(keywords, "custom_output_text")
@@ -84,7 +84,7 @@ def convert_test_model(call: cst.Call, table: SymbolTable, *, may_have_tools: bo
         skipped = ""
     else:
         reply = _format_data(data, table)
-        # The tool for the output is offered like the others, and called by the answer only.
+        # The output tool is offered like the others, but only the final answer may call it.
         skipped = f', skip=["{_OUTPUT_TOOL}"]'
     if calls_tools and may_have_tools:
         line = f'mock_llm_responses.call_every_tool("*", then={reply}{skipped})'
@@ -131,7 +131,7 @@ def _refuse_argument(class_name: str, names: Sequence[str], call: cst.Call) -> N
 
 
 def _format_data(node: cst.BaseExpression, table: SymbolTable) -> str:
-    """Return the arguments of the tool for the output, as `custom_output_args` gives them."""
+    """Return the arguments of the output tool from `custom_output_args`."""
     value = find_only_value(node, table)
     source = to_source(node)
     is_list = isinstance(value, (cst.List, cst.ListComp))
@@ -161,7 +161,7 @@ def convert_function_model(
         changing: the names that may have another value when the function is called.
 
     Raises:
-        CannotRewrite: it does something else, or a response is not fixed.
+        CannotRewrite: the function does more, or a response is not fixed.
     """
     parameters = get_parameter_names(function)
     changing = changing | set(parameters)
@@ -189,7 +189,7 @@ def _is_constant(node: cst.BaseExpression, table: SymbolTable) -> bool:
 
 
 def _name_message(node: cst.BaseExpression, table: SymbolTable) -> str:
-    """Return the class of pydantic-ai's messages that an expression calls; empty for another."""
+    """Return the pydantic-ai message class that an expression calls, or an empty string."""
     if not isinstance(node, cst.Call):
         return ""
     module, _, name = table.scope.qualify(node.func).rpartition(".")
@@ -210,7 +210,7 @@ def _list_returned(
     function: cst.FunctionDef | cst.Lambda,
     parameters: Sequence[str],
 ) -> list[cst.BaseExpression]:
-    """Return the expression that a function returns, or that of the first request and the rest."""
+    """Return the returned expression, or one for the first request and one for the rest."""
     if isinstance(function, cst.Lambda):
         return [function.body]
     if function.decorators:
@@ -224,7 +224,7 @@ def _list_returned(
         _refuse_function("it has a condition", first.test)
     rest = statements[1:]
     if isinstance(first.orelse, cst.Else):
-        # Nothing behind it is reached.
+        # Later statements are unreachable.
         rest = split_block(first.orelse.body)
     elif first.orelse is not None:
         _refuse_function("it has a condition", first.orelse.test)

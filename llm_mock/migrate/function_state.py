@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class UnrelatedMock(Exception):
-    """A name stands for a mock that does not replace `llm`."""
+    """A name refers to a mock that does not replace `llm`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -149,7 +149,7 @@ class FunctionState:
         self.filled_lists = find_filled_lists(function) - unrelated
         """The names of lists to which the function may append mocks."""
         self.containers = find_containers(function) - unrelated - self.filled_lists
-        """The names that may stand for what fakes keep of their calls."""
+        """The names that may refer to logs of calls in fakes."""
         self.table.clients = frozenset(clients)
         self.table.sdks = context.sdks
         self.clients = clients
@@ -175,11 +175,11 @@ class FunctionState:
         self.todos: list[CannotRewrite] = []
         """The reasons why assertions became comments."""
         self.given_value: Value | None = None
-        """The value that a fixture gives to its tests, if it is a mock."""
+        """The value of the fixture, if it is a mock."""
         self.given_slot: Slot | None = None
         """The `return` of it, which may return a reply function instead."""
         self.givers: dict[str, FunctionState] = {}
-        """The fixtures whose mocks the function uses, and that do not patch `llm` themselves."""
+        """The fixtures whose mocks the function uses and that do not patch `llm` themselves."""
         self.give: Callable[[], cst.FunctionDef]
         """Returns the fixture that gives its reply function; set if it patches nothing itself."""
         self.routes = RespxRoutes(
@@ -199,13 +199,13 @@ class FunctionState:
         self.getters.append(client)
 
     def add_router(self) -> None:
-        """Let the names of the router of respx stand for it."""
+        """Bind the names of the respx router to it."""
         self.routes.bind()
         if self.routes.is_used:
             self.replies.replacements.append(self.routes.router)
 
     def find_logs(self) -> frozenset[str]:
-        """Return the names of the function that stand for what fakes keep of their calls."""
+        """Return the names in the function that refer to logs of calls in fakes."""
         values = self.table.values
         names = [name for name in self.containers if isinstance(values.get(name), ArgumentLog)]
         return frozenset(names)

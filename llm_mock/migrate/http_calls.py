@@ -27,7 +27,7 @@ def find_route(double: Value, node: cst.BaseExpression) -> TestDouble | None:
     """Return the route that a double is, or the only one of a router; None for others.
 
     Raises:
-        CannotRewrite: the router has several.
+        CannotRewrite: the router has several routes.
     """
     if isinstance(double, Route):
         return double

@@ -266,7 +266,7 @@ class _RouteMethod(CreateMethod):
         """Read `httpx.Response(200, json={…})`.
 
         Raises:
-            CannotRewrite: the value is something else.
+            CannotRewrite: the value is not a literal response.
         """
         node = get_node(value)
         response = None if node is None else find_response(node, self.table)

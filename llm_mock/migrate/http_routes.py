@@ -32,7 +32,7 @@ from llm_mock.migrate.value_types import find_only_value
 
 RESPX = "respx"
 ROUTER_FIXTURES = ("respx_mock", "httpx2_mock")
-"""The fixtures of respx and of pytest-httpx2 that give a router."""
+"""The fixtures of respx and of pytest-httpx2 that return a router."""
 _GLOBAL_ROUTERS = (RESPX, f"{RESPX}.mock")
 _OPENINGS = (
     f"{RESPX}.mock",
@@ -101,7 +101,7 @@ class Router(TestDouble):
 
 @dataclass(eq=False)
 class PatchedRoute(PatchedClient):
-    """A route in place of the method of a client.
+    """A route that replaces a method of a client.
 
     Attributes:
         endpoint: the URL that it answers for.
@@ -122,7 +122,7 @@ def find_endpoint(url: str) -> ModelEndpoint | None:
 
 
 def new_route_patch(url: str, route: Route, endpoint: ModelEndpoint) -> PatchedRoute:
-    """Return the patch of a client that a route amounts to."""
+    """Return the patch of a client that is equivalent to a route."""
     method = endpoint.method
     owner = TestDouble(return_value=new_client(route, method))
     models = (endpoint.model,) if endpoint.model else ()
@@ -161,11 +161,11 @@ class RespxRoutes:
     ) -> None:
         self.router = Router()
         self.patches: list[PatchedRoute] = []
-        """The patches of clients that the routes amount to."""
+        """The patches of clients that are equivalent to the routes."""
         self.checks_routes = False
         """Whether respx checks that each route is called."""
         self.is_used = False
-        """Whether a route answers for a model."""
+        """Whether a route is for a model."""
         self.problem: CannotRewrite | None = None
         self._table = table
         self._base_url = ""
@@ -195,7 +195,7 @@ class RespxRoutes:
         return self.is_used and self._read_opening(node) is not None
 
     def bind(self) -> None:
-        """Let the names of the router stand for it, if it has routes of models.
+        """Bind the names of the router to it, if it has routes for models.
 
         Raises:
             CannotRewritePatch: a route is not understood.
@@ -216,7 +216,7 @@ class RespxRoutes:
         """Refuse a function with a route in another form, such as `@router.post(url)`.
 
         Raises:
-            CannotRewritePatch: there is one.
+            CannotRewritePatch: the function has one.
         """
         for call in self._pending.values():
             raise CannotRewritePatch(
@@ -263,7 +263,7 @@ class RespxRoutes:
         found = [self._read_opening(node) for node in nodes]
         openings = [opening for opening in found if opening is not None]
         if not openings and self._fixtures:
-            # That of pytest-httpx2 checks its routes, that of respx does not.
+            # The fixture of pytest-httpx2 checks its routes; the fixture of respx does not.
             checks_routes = "httpx2_mock" in self._fixtures
             openings.append(_Opening(checks_routes=checks_routes))
         return openings
@@ -322,7 +322,7 @@ class RespxRoutes:
         )
 
     def _describe_route(self, call: cst.Call) -> str:
-        """Return what a route matches, with the text of a constant in place of its name."""
+        """Return the arguments of a route as text, with constants replaced by their values."""
         texts = [self._base_url]
         for argument in call.args:
             text = self._evaluate_url(argument.value)
@@ -411,7 +411,7 @@ class RespxRoutes:
         return route
 
     def _find_route(self, node: cst.BaseExpression) -> Route | None:
-        """Return the route that a name or a call stands for, which may be a new one."""
+        """Return the route for a name or a call; create the route if necessary."""
         if isinstance(node, cst.Name):
             value = self._table.values.get(node.value)
             return value if isinstance(value, Route) else None
@@ -495,7 +495,7 @@ def _get_answer_arguments(node: cst.Call) -> Arguments:
     """Return the arguments of `route.mock(…)` or `route.respond(…)`.
 
     Raises:
-        CannotRewritePatch: `*` or `**` hides some, or more than one is positional.
+        CannotRewritePatch: `*` or `**` hides arguments, or more than one is positional.
     """
     arguments = get_arguments(node)
     if arguments is None or len(arguments[0]) > 1:

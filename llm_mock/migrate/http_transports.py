@@ -70,7 +70,7 @@ _APIS = {
     "anthropic": ("https://api.anthropic.com", ("/v1/messages",)),
     MISTRAL: ("https://api.mistral.ai", ("/v1/chat/completions",)),
 }
-"""The usual base URL of each SDK, and the paths that ask a model."""
+"""The default base URL of each SDK, and the paths of model calls."""
 _BODY_KEYS = {
     "chat.completions.create": "choices",
     "chat.complete": "choices",
@@ -78,7 +78,7 @@ _BODY_KEYS = {
     EMBEDDINGS: "data",
     MESSAGES: "content",
 }
-"""The key that only the answers of a method have, by the method."""
+"""The key that only responses of a method contain, by the method."""
 # Methods of a client that send no request.
 _SILENT_METHODS = ("close", "aclose", "copy", "with_options")
 
@@ -93,7 +93,7 @@ class FakeTransports:
 
     def __init__(self, function: cst.FunctionDef, table: SymbolTable) -> None:
         self.patches: list[PatchedRoute] = []
-        """The patches of clients that the transports amount to."""
+        """The patches of clients that are equivalent to the transports."""
         self.problem: CannotRewrite | None = None
         self._table = table
         self._body = function.body
@@ -126,7 +126,7 @@ class FakeTransports:
         """Refuse a test whose transports cannot be removed.
 
         Raises:
-            CannotRewritePatch: the test needs them for something else.
+            CannotRewritePatch: the test uses them for another purpose.
         """
         if self.problem is not None:
             raise self.problem
@@ -175,7 +175,7 @@ class FakeTransports:
         return False
 
     def _is_unknown(self, handler: cst.BaseExpression) -> bool:
-        """Return whether a name stands for nothing yet."""
+        """Return whether a name has no value yet."""
         if not isinstance(handler, cst.Name):
             return False
         name = handler.value
@@ -332,7 +332,7 @@ class FakeTransports:
         return self._find_other_use() or self._find_other_base() or self._find_other_call()
 
     def _find_other_use(self) -> CannotRewrite | None:
-        """Return the reason if the test uses a transport for something else than a client."""
+        """Return the reason if the test uses a transport for anything other than a client."""
         known = {id(definition.name) for definition in self._definitions.values()}
         for target, _ in _list_named_values(self._body):
             known.add(id(target))
@@ -384,7 +384,7 @@ class FakeTransports:
         return endpoints
 
     def _find_other_call(self) -> CannotRewrite | None:
-        """Return the reason if the test itself sends a request that asks no model."""
+        """Return the reason if the test itself sends a request that is not a model call."""
         known = ("", *METHODS, *_SILENT_METHODS)
         for call in find_nodes(self._body, cst.Call):
             if self._get_client_method(call) in known:
@@ -487,7 +487,7 @@ class FakeTransports:
         return found[0] if len(found) == 1 else ModelEndpoint("", first.method)
 
     def _refuse_later_names(self, node: cst.BaseExpression) -> None:
-        """Refuse a response with a name that has another value when the application asks."""
+        """Refuse a response with a name whose value may change before the request."""
         for name in sorted(collect_names(node)):
             number = self._bindings[name]
             is_known = number == 1 and name in self._table.plain
@@ -515,12 +515,12 @@ def _list_http_arguments(call: cst.Call, scope: Scope) -> list[cst.Arg]:
 
 
 def makes_client(call: cst.Call, scope: Scope) -> bool:
-    """Return whether a call makes a client of an SDK that sends requests in a way of its own."""
+    """Return whether a call creates a client of an SDK with its own way to send requests."""
     return bool(_list_http_arguments(call, scope))
 
 
 def _get_transport(name: str, arguments: Arguments) -> cst.BaseExpression | None:
-    """Return the transport that a class is given, if it is a client of httpx; None for others."""
+    """Return the transport that is passed to an httpx client; None for other classes."""
     positional, keywords = arguments
     transport = keywords.pop("transport", None)
     if name not in _HTTP_CLIENTS or positional:

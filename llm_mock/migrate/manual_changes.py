@@ -1,4 +1,4 @@
-"""Describe the changes that are left to a person."""
+"""Describe the changes that a person must make by hand."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SEE_GUIDE = "See MIGRATION_GUIDE.md for examples of rewritten tests."
 
 
 class CannotRewrite(Exception):
-    """The meaning of a test is uncertain, so the test is left as it is.
+    """The command does not understand a test, so the test remains unchanged.
 
     Args:
-        reason: what is uncertain, without a final full stop.
-        advice: what to write instead.
-        node: the node to report; by default the statement or the test.
+        reason: the problem, without a final full stop.
+        advice: the next step, such as the new code.
+        node: the node whose line is reported; by default the statement or the test.
     """
 
     def __init__(

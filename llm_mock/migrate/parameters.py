@@ -93,7 +93,7 @@ def _get_end(parameter: cst.Param) -> cst.BaseParenthesizableWhitespace:
 
 
 def _has_lines(separator: cst.Comma | cst.MaybeSentinel) -> bool:
-    """Return whether each parameter has a line of its own."""
+    """Return whether each parameter is on a separate line."""
     if not isinstance(separator, cst.Comma):
         return False
     return isinstance(separator.whitespace_after, cst.ParenthesizedWhitespace)

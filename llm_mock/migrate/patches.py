@@ -92,7 +92,7 @@ def parse_patch(node: cst.BaseExpression, table: SymbolTable, path: Path) -> Pat
         The patch, or None if the expression is no patch of `llm`.
 
     Raises:
-        CannotRewritePatch: its meaning is uncertain.
+        CannotRewritePatch: the command does not understand the patch.
     """
     if not isinstance(node, cst.Call):
         return None
@@ -128,7 +128,7 @@ def wrap_class(node: cst.BaseExpression, wrapped: str) -> cst.Call:
     new = cst.ensure_type(parse_expression(f"patch(wraps={wrapped})"), cst.Call)
     last = arguments[-1]
     [wraps] = new.args
-    # A parenthesis on a line of its own stays there.
+    # Keep a parenthesis on a separate line.
     end = call.args[-1]
     wraps = wraps.with_changes(
         comma=end.comma,
@@ -211,7 +211,7 @@ def gives_argument(node: cst.BaseExpression, scope: Scope) -> bool:
     if patcher is None or arguments is None:
         return False
     positional, keywords = arguments
-    # With one argument more, the replacement is given.
+    # One more argument is the replacement.
     most = {"patch": 1, "patch.object": 2}.get(patcher, 0)
     return "new" not in keywords and len(positional) <= most
 
@@ -241,7 +241,7 @@ class _PatchCall:
         self.keywords = keywords
         self.table = table
         self.is_of_object = False
-        """Whether it replaces an attribute of an object that is no module, so not one of `llm`."""
+        """Whether it replaces an attribute of an object other than a module, so not of `llm`."""
 
     def refuse_getters(self) -> None:
         """Refuse `patch.multiple` of a function of `llm`."""
@@ -387,7 +387,7 @@ class _PatchCall:
         return len(values) == 1 and makes_object(values[0])
 
     def _is_listing(self, target: str) -> bool:
-        """Return whether a patch gives a list of models, none of which replies to a prompt."""
+        """Return whether a patch returns a list of models without any replies."""
         owner, _, name = target.rpartition(".")
         if owner != LIBRARY or name not in LISTINGS:
             return False

@@ -93,10 +93,10 @@ def format_reply(arguments: Sequence[str], table: SymbolTable) -> str:
 
 
 def qualify(name: str, table: SymbolTable) -> str:
-    """Return a name of `llm_mock`, with its module if the file has the name for something else.
+    """Return a name of `llm_mock`, with its module if the file uses the name for something else.
 
     Raises:
-        CannotRewrite: `llm_mock` is another name of the file.
+        CannotRewrite: the file uses the name `llm_mock` for something else.
     """
     if not _is_taken(name, f"llm_mock.{name}", table.scope):
         return name
@@ -272,7 +272,7 @@ def find_prompt_methods(model: TestDouble) -> list[TestDouble]:
 
 
 def _check_model_attributes(model: TestDouble, name: str, table: SymbolTable) -> None:
-    """Refuse attributes of a model for which there is no reply."""
+    """Refuse attributes of a model that a reply cannot express."""
     for attribute, value in model.attributes.items():
         if attribute in (*PROMPT_METHODS, "conversation") or attribute.startswith("_"):
             continue
@@ -565,7 +565,7 @@ class _Response:
     ) -> str | None:
         """Return the chunks, or None if the text or the data are streamed in their place.
 
-        A response of `llm` streams what it returns. If a mock does not, the reply is what the
+        A response of `llm` streams its text. If a mock does not, the reply is the value that the
         test may name.
 
         Raises:
@@ -690,7 +690,7 @@ class _Response:
         if isinstance(value, TestDouble):
             raise_problem(value)
             self._refuse_side_effect("usage", value.side_effect)
-            # Without a result it stands for the usage itself.
+            # Without a result, the mock is the usage itself.
             value = value.return_value or value
         node = find_only_value(get_node(value), self.table)
         if node is None:

@@ -1,4 +1,4 @@
-"""Convert the functions that stand for a model into reply functions."""
+"""Convert the functions that replace a model into reply functions."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def convert_function(
         converter: converts what it returns and raises.
 
     Raises:
-        CannotRewrite: it does something that a reply function may not do.
+        CannotRewrite: the function does something that a reply function cannot do.
     """
     definition = double.definition
     try:
@@ -174,7 +174,7 @@ def find_reply_functions(table: SymbolTable) -> list[str]:
 
 
 def is_used_elsewhere(name: str, node: cst.CSTNode) -> bool:
-    """Return whether a statement uses a reply function otherwise than to configure it."""
+    """Return whether a statement uses a reply function for more than configuring it."""
     allowed: set[int] = set()
     for found in m.findall(node, m.Attribute(m.Name(name))):
         # `reply.call_count += 1`
@@ -187,7 +187,7 @@ def is_used_elsewhere(name: str, node: cst.CSTNode) -> bool:
     for definition in find_nodes(node, cst.FunctionDef):
         allowed.add(id(definition.name))
     if m.matches(node, m.SimpleStatementLine([m.Return(m.Name(name))])):
-        # A fixture gives it to its tests.
+        # A fixture returns it to its tests.
         return False
     uses = [use for use in find_nodes(node, cst.Name) if use.value == name]
     return any(id(use) not in allowed for use in uses)
@@ -253,7 +253,7 @@ class _FunctionConversion:
 
     def convert_block(self, block: cst.BaseSuite, table: SymbolTable) -> Body:
         """Convert the statements of a function or a branch."""
-        # Other branches and other calls return these as well.
+        # Other branches and other calls may also return these.
         earlier = list(iterate_doubles(table.values.values()))
         before = _describe_doubles(earlier)
         parts: list[Part] = []
@@ -310,7 +310,7 @@ class _FunctionConversion:
         )
 
     def _forget_changed(self, table: SymbolTable, branch: SymbolTable) -> None:
-        """Make the names unknown that stand for another mock behind a branch."""
+        """Mark names as unknown if they refer to a different mock after a branch."""
         for name in table.values.keys() | branch.values.keys():
             if table.values.get(name) is branch.values.get(name):
                 continue
@@ -369,7 +369,7 @@ class _FunctionConversion:
         return self.converter.convert_error(self._replace_names(node.exc, table))
 
     def _keep(self, node: cst.BaseStatement, table: SymbolTable) -> cst.BaseStatement:
-        """Return a statement that concerns no mock, with the new parameter."""
+        """Return a statement without mocks, with the new parameter."""
         if find_nodes(
             node,
             cst.Return,
@@ -386,7 +386,7 @@ class _FunctionConversion:
         return self._replace_names(node, table)
 
     def _replace_names(self, node: NodeT, table: SymbolTable) -> NodeT:
-        """Return code that concerns no mock, with the new parameter."""
+        """Return code without mocks, with the new parameter."""
         changed = replace_names(node, self.reads)
         mocks = sorted(table.find_mocks(changed))
         if mocks:
@@ -414,7 +414,7 @@ def _describe_doubles(doubles: Iterable[TestDouble]) -> list[object]:
 
 
 def _forget_assigned(part: cst.BaseSmallStatement, table: SymbolTable) -> None:
-    """Note the plain values of the names that a statement assigns to."""
+    """Record the plain values of the names that a statement assigns to."""
     if not isinstance(part, cst.Assign):
         return
     for target in part.targets:

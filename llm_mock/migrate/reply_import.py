@@ -40,7 +40,7 @@ def add_import(
     name: str,
     path: Path,
 ) -> list[cst.BaseStatement]:
-    """Import a name: in an import of `llm_mock`, or in a line of its own in sorted order.
+    """Import a name in an existing import of `llm_mock`, or on a new line in sorted order.
 
     Args:
         body: the statements of the file.
@@ -59,7 +59,7 @@ def add_import(
 
 
 def add_json_import(body: Sequence[cst.BaseStatement], path: Path) -> list[cst.BaseStatement]:
-    """Import `json` in a line of its own in sorted order.
+    """Import `json` on a new line in sorted order.
 
     Args:
         body: the statements of the file.

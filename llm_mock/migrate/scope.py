@@ -91,7 +91,7 @@ class Scope:
         """Return the name of a library in the new test: its own, or what the file imports it as.
 
         Raises:
-            CannotRewrite: the file has another value of its name.
+            CannotRewrite: the file uses its name for something else.
         """
         if library not in self.imports:
             for name, imported in self.imports.items():
@@ -238,7 +238,7 @@ def _strip_mock_module(qualified_name: str, names: Iterable[str]) -> str | None:
 def collect_parametrized_values(
     function: cst.FunctionDef,
 ) -> dict[str, list[cst.BaseExpression]]:
-    """Return the literal values that `pytest.mark.parametrize` gives to each parameter."""
+    """Return the literal values of each parameter in `pytest.mark.parametrize`."""
     values: dict[str, list[cst.BaseExpression]] = {}
     for decorator in function.decorators:
         call = decorator.decorator

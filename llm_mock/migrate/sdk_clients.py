@@ -109,7 +109,7 @@ class PatchedClient(PatchedGetter):
         """Return the double of the client; None if the test uses none.
 
         Raises:
-            CannotRewrite: the class makes something else.
+            CannotRewrite: the class returns something else.
         """
         effect = self.double.side_effect
         value = self.double.return_value
@@ -152,7 +152,7 @@ def resolve_function(path: str, test_file: Path) -> str | None:
 
 @dataclass(frozen=True)
 class ClientMember:
-    """A client that a module makes, or a method of it.
+    """A client that a module creates, or a method of it.
 
     Attributes:
         client_class: the qualified name of its class.
@@ -179,7 +179,7 @@ def resolve_client_member(path: str, test_file: Path) -> ClientMember | None:
 
 
 def _leads_to_method(path: str) -> bool:
-    """Return whether a path in a client is one of a method that calls a model, or of its owner."""
+    """Return whether a path in a client leads to a method that calls a model, or to its owner."""
     if not path:
         return True
     prefix = f"{path}."
@@ -203,7 +203,7 @@ def _list_qualified_names(path: str, test_file: Path) -> list[str]:
 
 
 def guess_client_class(double: TestDouble, sdks: Container[str]) -> str | None:
-    """Return the class of the client that a double stands for, or None if it is no client.
+    """Return the class of the client that a double replaces, or None if it replaces no client.
 
     Args:
         double: the double.
@@ -224,7 +224,7 @@ def find_later_client(
     function: cst.FunctionDef,
     sdks: Container[str],
 ) -> str | None:
-    """Return the class of a client to which a function gives its first reply later, or None.
+    """Return the class of a client whose first reply a function configures later, or None.
 
     Args:
         name: the name of the client in the function.
@@ -240,7 +240,7 @@ def find_later_client(
         if owner != name or METHODS.get(path, "") not in sdks:
             continue
         if not result:
-            # The test gives it another mock, which may be awaited.
+            # The test assigns another mock, which may be awaited.
             return None
         paths.add(path)
     classes = {_find_class_of_mock(path, double) for path in paths}
@@ -274,7 +274,7 @@ def _is_awaited(method: TestDouble) -> bool:
 
 
 def new_handed_client(name: str, double: TestDouble, client_class: str) -> PatchedClient:
-    """Return the patch that a client which the test hands to the application amounts to."""
+    """Return the equivalent patch for a client that the test passes to the application."""
     library, _, class_name = client_class.rpartition(".")
     owner = TestDouble(return_value=double)
     is_async = class_name.startswith("Async")
@@ -292,7 +292,7 @@ def is_async_method(path: str) -> bool:
 
 
 def new_patched_function(target: str, double: TestDouble, name: str) -> PatchedClient:
-    """Return the patch of a client class that the patch of a function of the SDK amounts to.
+    """Return the equivalent patch of a client class for the patch of an SDK function.
 
     Args:
         target: the patched path.
@@ -315,7 +315,7 @@ def new_patched_function(target: str, double: TestDouble, name: str) -> PatchedC
 
 
 def new_patched_member(target: str, double: TestDouble, member: ClientMember) -> PatchedClient:
-    """Return the patch of a client class that the patch of a client, or its method, amounts to."""
+    """Return the equivalent patch of a client class for the patch of a client or its method."""
     client = double
     if member.path:
         client = new_client(double, member.path)
@@ -353,7 +353,7 @@ def list_parts(library: str) -> tuple[str, ...]:
 
 
 def find_other_part(patched: PatchedClient, table: SymbolTable) -> tuple[str, Value] | None:
-    """Return name and value of a part of a patched SDK that is no client and not the real one."""
+    """Return the name and value of a replaced part of an SDK that is not a client, or None."""
     if patched.module is None:
         return None
     known = list_parts(patched.library)

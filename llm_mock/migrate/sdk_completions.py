@@ -25,7 +25,7 @@ from llm_mock.migrate.sdk_parts import (
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_string, to_source
 
-# What the mock sends by itself, in its real form.
+# The mock sends these fields by itself, in their real form.
 _ENVELOPE = ("id", "object", "created", "model", "system_fingerprint")
 # OpenRouter has the second name.
 _REASONING = ("reasoning_content", "reasoning")

@@ -65,7 +65,7 @@ def _format_vector(value: Value | None, table: SymbolTable) -> str:
     """Return the source of a vector.
 
     Raises:
-        CannotRewrite: it may not be a list of numbers.
+        CannotRewrite: it is not known to be a list of numbers.
     """
     if isinstance(value, SideEffectList):
         # `[0.1] * 3`, which was evaluated.

@@ -121,7 +121,7 @@ def convert_content(double: Value, table: SymbolTable) -> str | None:
 
 
 def _read_candidate(fields: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Return the attributes of the only candidate of a response, perhaps none."""
+    """Return the attributes of the only candidate of a response, or no attributes."""
     candidates = get_items(fields.get("candidates"), "candidates")
     if len(candidates) > 1:
         raise CannotRewrite(f"the response has {len(candidates)} candidates", SEE_REPLY)
@@ -186,10 +186,10 @@ class _Parts:
         self.calls.append(call)
 
     def add_shown(self, shown: _Parts) -> None:
-        """Add what the SDK shows beside the parts, which is the same in a real response.
+        """Add the attributes that repeat the parts, which are equal to them in a real response.
 
         Raises:
-            CannotRewrite: it is something else.
+            CannotRewrite: the parts contain something else.
         """
         for own, other in ((self.texts, shown.texts), (self.calls, shown.calls)):
             if own and other and own != other:

@@ -81,10 +81,10 @@ def convert_message(double: Value, table: SymbolTable) -> str | None:
 def _get_kind(block: dict[str, Value]) -> str:
     """Return the kind of a content block, which is also the name of its content.
 
-    A fake class may have the fields of all kinds, empty beside those of one.
+    A fake class may have the fields of all kinds, but only one kind may be filled.
 
     Raises:
-        CannotRewrite: it has the contents of several kinds, or lacks that of its own.
+        CannotRewrite: the block has contents of several kinds, or lacks the content of its type.
     """
     kind = _get_type(block)
     filled = [name for name in _KINDS if _is_filled(name, block)]

@@ -103,7 +103,7 @@ def _evaluate_module(
     try:
         value = _evaluate_submodule(name, node, table) or table.evaluate(node)
     except CannotRewrite:
-        # A package of other libraries is no concern of ours.
+        # Ignore a package of other libraries.
         if name in SDKS:
             raise
         return node
@@ -159,7 +159,7 @@ def _new_problem(name: str, sdk: str, value: cst.BaseExpression | None) -> Canno
 
 
 def _list_clients(name: str, double: TestDouble, table: SymbolTable) -> list[PatchedClient]:
-    """Return the patches of clients that the mock of a module amounts to.
+    """Return the patches of clients that are equivalent to the mock of a module.
 
     From now on the mock has only the parts that the test configures.
     """
@@ -193,7 +193,7 @@ def _list_sdk_clients(
             continue
         part = double.get_attribute(name)
         if isinstance(part, PlainCode):
-            # The name of a class, which is no mock itself.
+            # The name of a class, which is not a mock itself.
             part = evaluate_replacement(part.node, table)
         if isinstance(part, PlainCode):
             source = to_source(part.node)

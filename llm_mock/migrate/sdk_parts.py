@@ -92,7 +92,7 @@ def _list_attributes(value: Value, part: str) -> Mapping[str, Value]:
 
 
 def _get_dumped_dict(double: TestDouble) -> Value | None:
-    """Return what a mock returns as all its fields, if the test sets nothing else of it."""
+    """Return the dict of fields that a mock dumps, if the test sets nothing else on the mock."""
     attributes = {}
     for name, attribute in double.attributes.items():
         if not is_left_out(attribute):
@@ -110,7 +110,7 @@ def _get_dumped_dict(double: TestDouble) -> Value | None:
 
 
 def is_left_out(value: Value) -> bool:
-    """Return whether a value says nothing: None, or a mock without anything configured."""
+    """Return whether a value is None or a mock without any configuration."""
     if isinstance(value, PlainCode):
         return to_source(value.node) == "None"
     if not isinstance(value, TestDouble):
@@ -200,7 +200,7 @@ def is_empty_text(value: Value | None) -> bool:
 
 
 def format_option(option: str, value: Value | None, table: SymbolTable) -> list[str]:
-    """Return the argument of a reply for a text beside its content, if there is one."""
+    """Return the argument of a reply for a text other than its content, if the test sets it."""
     if is_empty_text(value):
         return []
     text = get_text(value, option, table)
@@ -208,10 +208,10 @@ def format_option(option: str, value: Value | None, table: SymbolTable) -> list[
 
 
 def format_reasoning(thoughts: list[str]) -> list[str]:
-    """Return the argument of a reply for the model's reasoning, if there is one.
+    """Return the argument of a reply for the model's reasoning, if the test sets it.
 
     Raises:
-        CannotRewrite: there are several texts of it, and a reply has one.
+        CannotRewrite: the response has several reasoning texts, and a reply has only one.
     """
     if len(thoughts) > 1:
         raise CannotRewrite(
@@ -222,10 +222,10 @@ def format_reasoning(thoughts: list[str]) -> list[str]:
 
 
 def format_contents(texts: list[str], calls: list[str]) -> list[str]:
-    """Return the arguments of a reply for its text and its tool calls, perhaps none.
+    """Return the arguments of a reply for its text and its tool calls, if any.
 
     Raises:
-        CannotRewrite: there are several texts, whose order among the calls a reply would lose.
+        CannotRewrite: a reply would lose the order of several texts among the tool calls.
     """
     if len(texts) > 1:
         raise CannotRewrite(
@@ -234,7 +234,7 @@ def format_contents(texts: list[str], calls: list[str]) -> list[str]:
         )
     arguments = [*texts]
     if calls and texts in _EMPTY_TEXTS:
-        # A real response with nothing but calls has no text.
+        # A real response that has only tool calls has no text.
         arguments = []
     if calls:
         arguments.append(f"tool_calls=[{', '.join(calls)}]")
@@ -286,7 +286,7 @@ class UsageFields:
 
 
 def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
-    """Return the argument of a reply for its usage, if there is one.
+    """Return the argument of a reply for its usage, if the test sets it.
 
     Args:
         usage: the usage of the response.

@@ -127,7 +127,7 @@ def _returns_mock(method: TestDouble) -> bool:
 
 
 def _advise_on_attribute(path: str, library: str) -> str:
-    """Return what to do about an attribute of a client that answers no prompt."""
+    """Return the advice for an attribute of a client that is not a model call."""
     if path.removeprefix("aio.") not in ("models.list", "models.list_async"):
         return "The new test uses the real client: configure it as the application does."
     body = '{"data": [{"id": …}]}'
@@ -140,7 +140,7 @@ def _advise_on_attribute(path: str, library: str) -> str:
 
 
 def find_streamed(double: TestDouble) -> Value | None:
-    """Return what a mock yields when it is iterated; None if the test does not say it."""
+    """Return the items that a mock yields; None if the test does not set them."""
     for name in ("__iter__", "__aiter__"):
         method = double.attributes.get(name)
         if isinstance(method, TestDouble) and method.return_value is not None:
@@ -222,7 +222,7 @@ class CreateMethod(PromptMethod):
         )
 
     def _convert_dict(self, value: Value, node: cst.Dict) -> str | None:
-        """Return a dict, for which the application is given an object, as in production."""
+        """Convert a dict; the application gets an object instead, as in production."""
         reply = self._convert_double(PlainCode(node), self.table)
         written = get_node(value)
         assert written is not None

@@ -23,7 +23,7 @@ _KEY = m.SimpleString()
 
 
 def new_request_parameter(function: cst.FunctionDef, library: str) -> CallParameter:
-    """Return the parameter of a reply function in place of the arguments of an SDK's method.
+    """Return the parameter of a reply function that replaces the arguments of an SDK method.
 
     Args:
         function: the old function.
@@ -61,10 +61,10 @@ def new_request_parameter(function: cst.FunctionDef, library: str) -> CallParame
 
 
 def _new_google_parameter(function: cst.FunctionDef) -> CallParameter:
-    """Return the parameter in place of the arguments of google-genai, which converts all of them.
+    """Return the parameter that replaces the arguments of google-genai, which converts them all.
 
     Raises:
-        CannotRewrite: the function reads another one than the model.
+        CannotRewrite: the function reads an argument other than the model.
     """
     used = collect_names(function.body)
     reads: dict[str, cst.BaseExpression] = {}
@@ -109,7 +109,7 @@ def _check_argument(
 
 
 def _check_reads(name: str, function: cst.FunctionDef, is_litellm: bool) -> None:
-    """Refuse to use the keyword arguments in another way than by their names."""
+    """Refuse a function that uses the keyword arguments other than by their names."""
     # Each way to read one argument, and whether it may be missing.
     index = m.SubscriptElement(m.Index(_KEY))
     membership = m.ComparisonTarget(m.In() | m.NotIn(), m.Name(name))

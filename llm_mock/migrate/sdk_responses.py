@@ -25,7 +25,7 @@ from llm_mock.migrate.sdk_parts import (
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_string, to_source
 
-# What the mock sends by itself, in its real form.
+# The mock sends these fields by itself, in their real form.
 _ENVELOPE = ("id", "object", "created_at", "model")
 # The mock repeats those of the request.
 _ECHOED = (
@@ -184,7 +184,7 @@ def _is_call(item: dict[str, Value]) -> bool:
     A fake class may have the fields of all of them, empty beside those of one.
 
     Raises:
-        CannotRewrite: it has the contents of several.
+        CannotRewrite: it has the contents of several kinds.
     """
     is_call = not is_empty_text(item.get("name")) or not is_empty_text(item.get("arguments"))
     contents = [item.get("content"), item.get("summary")]

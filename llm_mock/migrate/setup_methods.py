@@ -353,7 +353,7 @@ class _AttributeNamer(cst.CSTTransformer):
 
 
 class _AttributeRestorer(cst.CSTTransformer):
-    """Replaces such names by the attributes that they stand for."""
+    """Replaces these names with the attributes that they refer to."""
 
     def leave_Name(
         self,
@@ -393,7 +393,7 @@ def _get_comments(node: cst.BaseStatement) -> list[cst.EmptyLine]:
 
 
 def _get_source(method: cst.FunctionDef | None) -> str:
-    """Return the source code of a method, which is empty if nothing is left of it."""
+    """Return the source code of a method, or an empty string if no statements remain."""
     if method is None:
         return ""
     return to_source(method)

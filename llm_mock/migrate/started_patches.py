@@ -27,7 +27,7 @@ class StartedPatches:
         self._parse_patch = parse_patch
         self._patches: dict[str, Patch] = {}
         self._running: list[Patch] = []
-        """The started patches that nothing stops so far."""
+        """The started patches that are not stopped yet."""
         self.has_stopped = False
         """Whether a patch was stopped, so that the application has the real models from there."""
 
@@ -36,7 +36,7 @@ class StartedPatches:
         self._patches[name] = patch
 
     def find_named(self, node: cst.BaseExpression) -> Patch | None:
-        """Return the patch that a name stands for, as in `with patcher as mock:`, or None."""
+        """Return the patch that a name refers to, as in `with patcher as mock:`, or None."""
         return self._patches.get(node.value) if isinstance(node, cst.Name) else None
 
     def find_started(self, node: cst.BaseExpression) -> Patch | None:
@@ -72,13 +72,13 @@ class StartedPatches:
         return self._end(cst.ensure_type(method, cst.Attribute).value)
 
     def _end(self, node: cst.BaseExpression) -> bool:
-        """Note that the patch of a name ends; return False if the name is none of a patch."""
+        """Record that the patch of a name ends; return False if the name is not a patch."""
         patch = self.find_named(node)
         self._running = [running for running in self._running if running is not patch]
         return patch is not None
 
     def check_ends(self, function: cst.FunctionDef) -> None:
-        """Refuse a function whose patch stays for the tests behind it.
+        """Refuse a function whose patch also affects later tests.
 
         Raises:
             CannotRewritePatch: nothing in the function stops it.

@@ -67,7 +67,7 @@ _LITELLM_TYPES = (
 
 
 def is_namespace(name: str) -> bool:
-    """Return whether a class makes objects that have what they are given as attributes.
+    """Return whether the objects of a class have the constructor's arguments as attributes.
 
     Args:
         name: its qualified name.
@@ -138,15 +138,15 @@ class SymbolTable:
         self.definitions: dict[str, LocalDefinition] = {}
         """Their places in the new function, which may have a new definition."""
         self.fixture = ""
-        """The fixture whose names these are, if a test uses what it gives."""
+        """The fixture that defines these names, if a test uses its value."""
         self.plain: dict[str, list[cst.BaseExpression]] = {}
         """The expressions without mocks that were assigned to names."""
         self.texts: Counter[str] = Counter()
         """The texts that are written in the function, each with how often."""
         self.model_ids: Counter[str] = Counter()
-        """Those of the texts that are given to the `model_id` of a mock."""
+        """The texts that are assigned to the `model_id` of a mock."""
         self.is_of_test = False
-        """Whether all uses of the mocks are in the function, so that it is no fixture or helper."""
+        """Whether the function contains all uses of the mocks, so it is not a fixture or helper."""
         self.unrelated: frozenset[str] = frozenset()
         """The names of mocks that do not replace `llm`, which are left alone."""
         self.objects: frozenset[str] = frozenset()
@@ -164,7 +164,7 @@ class SymbolTable:
             raise CannotRewrite("the helpers of the test call each other too deeply")
 
     def copy(self) -> SymbolTable:
-        """Return a copy with values of its own, for a branch."""
+        """Return a copy with its own values, for a branch."""
         table = copy.copy(self)
         table.values = dict(self.values)
         table.functions = dict(self.functions)
@@ -183,7 +183,7 @@ class SymbolTable:
         return False
 
     def find_mocks(self, node: cst.CSTNode) -> set[str]:
-        """Return the names in a node that stand for mocks or for arguments of the application."""
+        """Return the names in a node that refer to mocks or to arguments of the application."""
         used = collect_names(node)
         found = {name for name in used if not isinstance(self.values.get(name, _PLAIN), PlainCode)}
         for name in found & self.clients:
@@ -255,7 +255,7 @@ class SymbolTable:
         return PlainCode(node)
 
     def _evaluate_constant(self, node: cst.BaseExpression) -> Value:
-        # Evaluated anew on each use: every test gets a mock of its own.
+        # Evaluated again on each use, because every test gets its own mock.
         try:
             return SymbolTable(self.scope, depth=self.depth + 1).evaluate(node)
         except CannotRewrite:
@@ -387,7 +387,7 @@ class SymbolTable:
         return None
 
     def _call_factory(self, factory: Value, node: cst.Call) -> Value | None:
-        """Return the result of a mock, or of a function that a fixture gives; None for others."""
+        """Return the result of a mock, or of a function that a fixture returns; None for others."""
         if not isinstance(factory, FunctionDouble):
             if not isinstance(factory, TestDouble) or factory.side_effect is not None:
                 return None
@@ -511,7 +511,7 @@ class SymbolTable:
 
 
 def evaluate_replacement(node: cst.BaseExpression, table: SymbolTable) -> Value:
-    """Evaluate what replaces a function or a class: a mock, a function, or a class of fakes."""
+    """Evaluate the replacement of a function or a class: a mock, a function, or a fake class."""
     scope = table.scope
     definition = None
     if isinstance(node, cst.Name) and node.value not in table.values:
@@ -540,7 +540,7 @@ def _list_options(definition: cst.ClassDef) -> list[str]:
 
 
 def _check_other_items(owner: Value, node: cst.Subscript) -> None:
-    """Refuse `(log(text), reply)[1]`, which does something beside what it returns."""
+    """Refuse `(log(text), reply)[1]`, which has a side effect."""
     values = owner.values if isinstance(owner, SideEffectList) else ()
     for value in values:
         if isinstance(value, PlainCode) and find_nodes(value.node, cst.Call):
@@ -577,7 +577,7 @@ class FunctionDouble(TestDouble):
     behaviour: Sequence[cst.BaseStatement] = ()
 
 
-# Without one of them an object is true.
+# An object without these methods is true.
 _TRUTH_METHODS = {"__bool__", "__len__"}
 _PLAIN = PlainCode(cst.Name("None"))
 

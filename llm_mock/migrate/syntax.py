@@ -138,7 +138,7 @@ def collect_bound_names(binding: cst.CSTNode) -> frozenset[str]:
         "target",
         binding,
     )
-    # `calls.last = text` and `calls[text] = 1` bind no name.
+    # `calls.last = text` and `calls[text] = 1` do not bind names.
     owners = find_nodes(
         target,
         cst.Attribute,
@@ -199,7 +199,7 @@ def get_keyword(argument: cst.Arg) -> str:
 
 
 def find_local_names(function: cst.FunctionDef) -> set[str]:
-    """Return the names that a function binds by parameters and statements of its own."""
+    """Return the names that a function binds by its own parameters and statements."""
     names = set(get_parameter_names(function))
     pending = list_children(function.body)
     while pending:
@@ -264,7 +264,7 @@ def collect_texts(node: cst.CSTNode) -> Counter[str]:
 
 
 def count_model_ids(node: cst.CSTNode) -> Counter[str]:
-    """Return the strings that a node gives to mocks of models as names, each with how often."""
+    """Count the strings that a node uses as names of mocked models."""
     values = []
     for assignment in find_nodes(node, cst.Assign):
         if any(map(_is_model_id, assignment.targets)):
@@ -357,7 +357,7 @@ def get_arguments(call: cst.Call) -> Arguments | None:
 
 
 def read_dict(node: cst.Dict) -> dict[str, cst.BaseExpression] | None:
-    """Return the values of a dict by their keys, or None if a key is no literal string."""
+    """Return the values of a dict by their keys, or None if a key is not a literal string."""
     items: dict[str, cst.BaseExpression] = {}
     for element in node.elements:
         name = None
@@ -398,7 +398,7 @@ def get_statements(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseSta
 
 
 def split_block(block: cst.BaseSuite) -> list[cst.BaseStatement]:
-    """Return the statements of a block, each with a line of its own."""
+    """Return the statements of a block, each on a separate line."""
     lines: list[cst.BaseStatement] = []
     for node in block.body:
         if isinstance(node, cst.BaseStatement):
@@ -521,7 +521,7 @@ def _change_quotes(
     """Return an expression without a kind of quotes, for use in an f-string.
 
     Raises:
-        CannotRewrite: it has these quotes in a way that cannot change, or a backslash.
+        CannotRewrite: the quotes cannot be changed, or the source has a backslash.
     """
     source = to_source(node)
     is_safe = "\\" not in source and "\n" not in source

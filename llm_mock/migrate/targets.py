@@ -105,7 +105,7 @@ def _make_absolute(name: str, module: str, source: Path) -> str:
 # Cached: every patch in a file asks for the same few modules.
 @functools.cache
 def _parse_module(source: Path) -> ast.Module:
-    """Parse a module of the application; one that is no valid Python is empty."""
+    """Parse a module of the application; return an empty module for invalid Python."""
     try:
         return ast.parse(source.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -183,7 +183,7 @@ def _collect_bases(source: Path) -> dict[str, str]:
     for statement in _parse_module(source).body:
         if isinstance(statement, ast.ClassDef) and statement.bases:
             methods = [part for part in statement.body if isinstance(part, _FUNCTIONS)]
-            # They may give its objects more than their arguments.
+            # They may add more to its objects than their arguments.
             if not methods:
                 first = statement.bases[0]
                 bases[statement.name] = ast.unparse(first)

@@ -39,7 +39,7 @@ def use_attribute(function: cst.FunctionDef, owner: cst.ClassDef) -> cst.Functio
         owner: its class, as it was.
 
     Raises:
-        CannotRewrite: it has no `self`, or the attribute is something else.
+        CannotRewrite: the method has no `self`, or the class uses the attribute otherwise.
     """
     if get_parameter_names(function)[:1] != ["self"]:
         raise CannotRewrite(

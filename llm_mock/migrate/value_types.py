@@ -28,7 +28,7 @@ TEXT_METHODS = {
     "dedent",
 }
 _PURE_METHODS = {"model_dump", *TEXT_METHODS}
-# The text that a reply function is given.
+# The text that a reply function receives.
 _PROMPT = m.Attribute(m.Name("prompt"), m.Name("prompt"))
 # Bounds `a = b; b = a`.
 MAX_NAMES = 5
@@ -131,7 +131,7 @@ def _all_values(
 def find_only_value(
     node: cst.BaseExpression | None, table: SymbolTable
 ) -> cst.BaseExpression | None:
-    """Return the expression that a name stands for, if it is known; others as they are."""
+    """Return the value of a name if it is known, and any other expression unchanged."""
     if isinstance(node, cst.Name):
         values = _find_values(node, table)
         if len(values) == 1:
