@@ -391,8 +391,7 @@ class _FunctionConversion:
         mocks = sorted(table.find_mocks(changed))
         if mocks:
             raise CannotRewrite(
-                f"{self.name} uses the mock {mocks[0]} in an unsupported way: "
-                f"{get_first_line(node)}",
+                f"{self.name} uses {mocks[0]} in an unsupported way: {get_first_line(node)}",
                 SEE_FUNCTIONS,
                 node,
             )

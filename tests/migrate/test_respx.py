@@ -301,7 +301,10 @@ UNKNOWN = "this use of the mock respx cannot be converted"
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        (f"{ANSWERED}\n    respx.get('https://example.com').respond(json=1)", "something else"),
+        (
+            f"{ANSWERED}\n    respx.get('https://example.com').respond(json=1)",
+            "a route that is not for a model",
+        ),
         ("respx.post(url__regex='.*/chat/completions').mock(answer('Hi'))", "the whole URL"),
         ("respx.post('https://own.example/v1/chat/completions').respond(json=1)", "the whole URL"),
         ("respx.post(CHAT, json={}).mock(answer('Hi'))", "the whole URL"),
@@ -312,7 +315,7 @@ UNKNOWN = "this use of the mock respx cannot be converted"
         ),
         (
             "respx.post(CHAT).mock(return_value=httpx.Response(200, text='x'))",
-            "not written as JSON",
+            "is not literal JSON",
         ),
         (
             "respx.post(CHAT).mock(return_value=httpx.Response(*parts))",
@@ -329,13 +332,13 @@ UNKNOWN = "this use of the mock respx cannot be converted"
         ("respx.post(CHAT).mock(side_effect=ValueError)", "the old mock raises ValueError"),
         (
             "@respx.post(CHAT)\n    def reply(request): return answer('Hi')",
-            "of the route is unknown",
+            "does not understand how the test uses this route",
         ),
-        ("respx.post(CHAT).mock(side_effect=[httpx.Response(404)])", "has the status 404"),
+        ("respx.post(CHAT).mock(side_effect=[httpx.Response(404)])", "has the error status 404"),
         (f"{ANSWERED}\n    ask()\n    assert route.calls.last.request.url == CHAT", "HTTP request"),
         (
             "with respx.mock() as one:\n        one.post(CHAT).mock(answer('Hi'))\n        ask()",
-            "starts 2 routers",
+            "starts 2 respx routers",
         ),
     ],
 )
@@ -370,7 +373,7 @@ def test_the_comment_on_a_decorator_of_a_router_stays() -> None:
 
 def test_a_router_of_another_fixture_is_told() -> None:
     test = "def test_it(api):\n    api.post('/chat/completions').mock(answer('Hi'))\n    ask()\n"
-    assert "may be a router of respx" in get_reason(test)
+    assert "may be a respx router" in get_reason(test)
 
 
 @pytest.mark.parametrize(

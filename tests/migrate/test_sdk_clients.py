@@ -230,7 +230,7 @@ def test_a_helper_may_import_the_types_of_a_response(tmp_path: Path, imported: s
             "from app import Own as Completion",
             "text",
             'Completion(choices=[SimpleNamespace(message=SimpleNamespace(content="Hi"))]) needs an '
-            "import of its helper",
+            "import that only its helper has",
         ),
     ],
 )
