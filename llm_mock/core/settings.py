@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from llm_mock.support.strictness import Strictness
 
+ACCEPT_EVERY_CALL = "mock_llm_responses.autospec(False)"
+"""The statement with which a test lets registered models accept every call."""
+
 
 class Settings(NamedTuple):
     """The settings of a project for all its mocks; the configuration of a test is a `Script`."""

@@ -8,6 +8,11 @@ from llm_mock.support.environment import PLACES
 
 MODEL_SWITCH = "ALLOW_MODEL_REQUESTS"
 """The variable of pydantic-ai with which tests forbid the requests of real models."""
+AUTOSPEC = "autospec"
+"""The name of what lets registered models of `llm` accept every call."""
+_ACCEPT_EVERY_CALL = """\
+# A registered model refuses a call of this test, which the old mock accepts.
+mock_llm_responses.autospec(False)"""
 _NAMES = (*PLACES, MODEL_SWITCH)
 # litellm looks for the keys of all providers but OpenAI's before it makes a client.
 _KEY = re.compile(r"\b[A-Z][A-Z0-9]*_API_KEY\b")
@@ -24,7 +29,9 @@ def find_preparations(problem: str) -> list[str]:
 
 
 def format_preparation(name: str) -> str:
-    """Return the statement that sets an environment variable, or allows the mocked requests."""
+    """Return the statement that sets an environment variable, or allows the mocked calls."""
+    if name == AUTOSPEC:
+        return _ACCEPT_EVERY_CALL
     if name == MODEL_SWITCH:
         return f'monkeypatch.setattr("pydantic_ai.models.{MODEL_SWITCH}", True)'
     value = PLACES.get(name, "test")

@@ -69,6 +69,7 @@ class TestOutcome:
         calls: the number of calls that it made; None if it is unknown.
         unused: the number of queued replies that were left.
         servers: the servers on this machine that it called and that are not mocked.
+        is_refused: whether a model that a plugin of `llm` registers refused a call.
         fixtures: the fixtures that it used.
         noticed: the number of changes of calls that it noticed.
         changes: the number of changes that were made.
@@ -83,6 +84,7 @@ class TestOutcome:
     calls: int | None = None
     unused: int = 0
     servers: set[str] = field(default_factory=set)
+    is_refused: bool = False
     fixtures: set[str] = field(default_factory=set)
     noticed: int = 0
     changes: int = 0
@@ -330,6 +332,7 @@ def _add_entry(run: PytestRun, entry: JSONObject) -> None:
     result = run.results.setdefault(key, TestOutcome())
     result.fixtures.update(entry["fixtures"])
     result.servers.update(entry["servers"])
+    result.is_refused |= entry["is_refused"]
     result.unused = max(result.unused, entry["unused"])
     if entry["calls"] is not None:
         result.calls = (result.calls or 0) + entry["calls"]

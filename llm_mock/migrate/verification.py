@@ -10,7 +10,7 @@ from pathlib import Path
 from llm_mock.behaviour.mutations import KINDS
 from llm_mock.migrate.file import FileResult, Findings
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.preparations import find_preparations
+from llm_mock.migrate.preparations import AUTOSPEC, find_preparations
 from llm_mock.migrate.test_runs import (
     Change,
     PytestRun,
@@ -67,8 +67,8 @@ class RewriteVerifier:
         self._old = old
         self._rewrite = rewrite
         self._unused: dict[Path, dict[str, int]] = {}
-        self._variables: dict[Path, dict[str, list[str]]] = {}
-        """The environment variables that the new tests of a file need, by their names."""
+        self._preparations: dict[Path, dict[str, list[str]]] = {}
+        """The preparations that the new tests of a file need, by their names."""
         self._lost: Mapping[TestKey, Sequence[Change]] = {}
         """The changes that an old test notices and the new one does not."""
 
@@ -92,14 +92,15 @@ class RewriteVerifier:
         """Note why new tests of a file fail, and return whether something is new.
 
         The mock notices replies that nobody asks for, which no old test did, and a real client
-        needs the version and the place of its API, or a key.
+        needs the version and the place of its API, or a key. A model that a plugin of `llm`
+        registers refuses what a `Mock` accepts.
         """
         result = self._results[path]
         unused = self._unused.setdefault(path, {})
-        known = self._variables.setdefault(path, {})
+        known = self._preparations.setdefault(path, {})
         has_learned = False
-        for name, test in _list_failed(result, new):
-            missing = _find_variables(test, known.get(name, []))
+        for name, test in self._list_failed(result, new):
+            missing = _find_preparations(test, known.get(name, []))
             if missing:
                 known[name] = [*known.get(name, []), *missing]
             is_new = name not in unused and name not in result.fixtures
@@ -109,8 +110,26 @@ class RewriteVerifier:
             has_learned |= is_unused or bool(missing)
         return has_learned
 
+    def _list_failed(self, result: FileResult, new: PytestRun) -> Iterator[tuple[str, TestOutcome]]:
+        """Yield the failed tests of a file, and those that fail with a fixture for an agent."""
+        for name in result.changed:
+            key = (str(result.path), name)
+            test = new.results.get(key)
+            if test is not None and self._has_failed(key, test):
+                yield name, test
+        for name in sorted(result.fixtures & result.agents):
+            for _, user in _list_users(new, result.path, name):
+                if not user.passed:
+                    yield name, user
+
+    def _has_failed(self, key: TestKey, test: TestOutcome) -> bool:
+        """Return whether a new test fails, or passes without a call because a model refused it."""
+        if test.is_refused:
+            return bool(_compare(self._old.get_result(key), test))
+        return not test.passed
+
     def _rewrite_again(self, path: Path) -> FileResult:
-        findings = Findings({}, self._unused[path], self._variables[path])
+        findings = Findings({}, self._unused[path], self._preparations[path])
         result = self._rewrite(self._results[path], findings)
         self._results[path] = result
         return result
@@ -143,7 +162,7 @@ class RewriteVerifier:
                 break
             refused.update(more)
             # A fixture and the tests that need its mock stay together.
-            findings = Findings(refused, self._unused[path], self._variables[path])
+            findings = Findings(refused, self._unused[path], self._preparations[path])
             current = self._rewrite(result, findings)
         tests = {}
         for name in current.changed:
@@ -205,22 +224,12 @@ class RewriteVerifier:
         return f": {lost}" if lost else ""
 
 
-def _find_variables(test: TestOutcome, known: Sequence[str]) -> list[str]:
-    """Return the variables that a failed test needs to be set, without those that are known."""
-    return [name for name in find_preparations(test.problem) if name not in known]
-
-
-def _list_failed(result: FileResult, new: PytestRun) -> Iterator[tuple[str, TestOutcome]]:
-    """Yield the failed tests of a file, and those that fail with a fixture for an agent."""
-    for name in result.changed:
-        key = (str(result.path), name)
-        test = new.results.get(key)
-        if test is not None and not test.passed:
-            yield name, test
-    for name in sorted(result.fixtures & result.agents):
-        for _, user in _list_users(new, result.path, name):
-            if not user.passed:
-                yield name, user
+def _find_preparations(test: TestOutcome, known: Sequence[str]) -> list[str]:
+    """Return the preparations that a failed test needs, without those that are known."""
+    names = find_preparations(test.problem)
+    if test.is_refused:
+        names.append(AUTOSPEC)
+    return [name for name in names if name not in known]
 
 
 def _list_users(run: PytestRun, path: Path, name: str) -> list[tuple[TestKey, TestOutcome]]:

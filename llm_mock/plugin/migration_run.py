@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from llm_mock.core.context import current_mock_if_created
+from llm_mock.core.settings import ACCEPT_EVERY_CALL
 from llm_mock.migrate.test_runs import RUN_VARIABLE
 from llm_mock.plugin.guard import begin, reporting_hook
 from llm_mock.plugin.mutate import PLUGIN as MUTATION_PLUGIN
@@ -163,6 +164,7 @@ class MigrationRun:
             "calls": None,
             "unused": 0,
             "servers": [],
+            "is_refused": False,
             "hidden": _find_hiding_fixture(item),
         }
         mock = current_mock_if_created() if call.when == "call" else None
@@ -171,6 +173,7 @@ class MigrationRun:
             queued = mock.configurator.replies.get_queued()
             entry["unused"] = sum(reply.remaining for reply in queued if not reply.optional)
             entry["servers"] = _find_unmocked_servers(mock)
+            entry["is_refused"] = any(ACCEPT_EVERY_CALL in message for message in mock.refusals)
         setattr(report, ENTRY, entry)
 
     @reporting_hook()

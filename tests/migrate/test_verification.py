@@ -934,6 +934,138 @@ def test_another_variable_is_not_set(folder: Path) -> None:
     assert "the rewritten test fails: ValueError: Missing key. Set MISTRAL_TOKEN" in lines[0]
 
 
+OPTIONS = """
+    import llm
+    import pytest
+    from unittest.mock import patch
+
+    def ask(**options):
+        try:
+            return llm.get_model("gpt-4o-mini").prompt("Hi", **options).text()
+        except ValueError as error:
+            return f"Sorry: {type(error).__name__}"
+
+    async def ask_async(**options):
+        return await llm.get_async_model("gpt-4o-mini").prompt("Hi", **options).text()
+"""
+ACCEPTED = """\
+    # A registered model refuses a call of this test, which the old mock accepts.
+    mock_llm_responses.autospec(False)
+"""
+
+
+REFUSED = """
+    import asyncio
+    from unittest.mock import AsyncMock, Mock
+
+    def test_refused():
+        with patch("llm.{getter}") as get_model:
+            response = {double}()
+            response.text.return_value = "Hello"
+            get_model.return_value.prompt = Mock(return_value=response)
+            assert {refused} == "Hello"
+
+    def test_accepted():
+        with patch("llm.{getter}") as get_model:
+            response = {double}()
+            response.text.return_value = "Hello"
+            get_model.return_value.prompt = Mock(return_value=response)
+            assert {accepted} == "Hello"
+"""
+ATTACHMENT = "[llm.Attachment(type='a/b', content=b'c')]"
+
+
+@pytest.mark.parametrize(
+    ("getter", "double", "refused", "accepted"),
+    [
+        ("get_model", "Mock", "ask(blocks=[1])", "ask()"),
+        ("get_model", "Mock", f"ask(attachments={ATTACHMENT})", "ask(temperature=1)"),
+        (
+            "get_async_model",
+            "AsyncMock",
+            "asyncio.run(ask_async(blocks=[1]))",
+            "asyncio.run(ask_async())",
+        ),
+    ],
+)
+def test_calls_that_only_a_registered_model_refuses_are_accepted(
+    folder: Path, getter: str, double: str, refused: str, accepted: str
+) -> None:
+    path = folder / "test_it.py"
+    old = REFUSED.format(getter=getter, double=double, refused=refused, accepted=accepted)
+    write(path, OPTIONS, old)
+    lines = migrate(str(path))[1]
+    assert "Rewritten: 2 tests in 1 file. Look at the changes." in lines
+    text = path.read_text()
+    assert f"def test_refused(mock_llm_responses):\n{ACCEPTED}    mock_llm_responses.set(" in text
+    # Only where a call was refused.
+    assert "def test_accepted(mock_llm_responses):\n    mock_llm_responses.set(" in text
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        # The refusal is not why the new test fails.
+        """
+    def test_it():
+        with patch("llm.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hello"
+            assert ask(blocks=[1]) == "Hello"
+            assert not isinstance(llm.get_model("gpt-4o-mini"), llm.Model)
+""",
+        # The SDK refuses the call, as its provider does in production.
+        """
+    import openai
+
+    def test_it():
+        with patch("test_it.openai.OpenAI") as client_class:
+            create = client_class.return_value.chat.completions.create
+            create.return_value.choices[0].message.content = "Hello"
+            client = openai.OpenAI(api_key="k")
+            answer = client.chat.completions.create(
+                model="gpt-4o", messages=[{"role": "user", "content": "Hi"}], temperature=9
+            )
+            assert answer.choices[0].message.content == "Hello"
+""",
+    ],
+)
+def test_a_test_that_fails_for_another_reason_is_left(folder: Path, old: str) -> None:
+    path = folder / "test_it.py"
+    before = write(path, OPTIONS, old)
+    lines = migrate(str(path))[1]
+    assert path.read_text() == before
+    assert "Rewritten: 0 tests" in lines[-1]
+
+
+HANDLED = """
+    def ask_safely(**options):
+        return ask(**options).partition(":")[0]
+
+    def test_it():
+        with patch("{target}") as double:
+            double.{prompt}side_effect = ValueError("blocks")
+            assert ask_safely(blocks=[1]) == "Sorry"
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "prompt", "is_accepted"),
+    [
+        # The application handles the error of the mock, and would handle a refusal as well.
+        ("llm.get_model", "return_value.prompt.", True),
+        # The old test has a real model, which refuses the call, too.
+        ("llm.default_plugins.openai_models.Chat.execute", "", False),
+    ],
+)
+def test_a_refused_call_is_one_that_the_old_mock_had(
+    folder: Path, target: str, prompt: str, is_accepted: bool
+) -> None:
+    path = folder / "test_it.py"
+    write(path, OPTIONS, HANDLED.format(target=target, prompt=prompt))
+    migrate(str(path))
+    assert ("autospec(False)" in path.read_text()) == is_accepted
+
+
 @pytest.mark.parametrize(
     ("problem", "names"),
     [

@@ -841,6 +841,60 @@ def test_a_test_can_turn_autospec_on(pytester: pytest.Pytester) -> None:
     pytester.runpytest().assert_outcomes(passed=2)
 
 
+def test_a_test_can_turn_autospec_off(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        AUTOSPEC
+        + """
+    @pytest.mark.parametrize(("arguments", "error"), REFUSED)
+    def test_off(arguments, error, mock_llm_calls):
+        mock_llm_calls.autospec(False)
+        assert llm.get_model("small").prompt("Hello", **arguments).text()
+
+    def test_on():
+        with pytest.raises(ValueError, match="does not support tools"):
+            llm.get_model("small").prompt("Hello", tools=[lookup])
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=6)
+
+
+@pytest.mark.parametrize("call", ["ask()", "asyncio.run(ask_async())"])
+def test_a_refusal_that_the_application_handles_is_reported(
+    pytester: pytest.Pytester, call: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import asyncio
+        import llm
+
+        def ask():
+            try:
+                return llm.get_model("gpt-4o-mini").prompt("Hi", temprature=1).text()
+            except ValueError:
+                return "Sorry"
+
+        async def ask_async():
+            try:
+                return await llm.get_async_model("gpt-4o-mini").prompt("Hi", temprature=1).text()
+            except ValueError:
+                return "Sorry"
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mini", "Hello")
+            assert {call} == "Hello"
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "The registered model 'gpt-4o-mini' refuses this call: 1 validation error for *. "
+            "If a class of your application answers for this name, write "
+            "mock_llm_responses.autospec(False)."
+        ]
+    )
+
+
 @pytest.mark.skipif(not PYTEST.exists(), reason="pytest has no script beside this Python")
 def test_a_call_in_a_task_is_not_located_in_the_script_of_pytest(
     pytester: pytest.Pytester,

@@ -399,13 +399,17 @@ class LLMMock(Mock):
 
         return create_mock_model(real, self._get_answering_mock)
 
-    def autospec(self) -> None:
+    def autospec(self, enabled: bool = True) -> None:
         """Make registered models refuse from now on what the real models refuse.
 
         These are invalid options, and attachments, tools, schemas and conversations that the real
         model does not support. Models that no plugin registers still accept everything.
+
+        Args:
+            enabled: False makes all models accept everything, for an application that replaces a
+                registered model with a class of its own.
         """
-        self.settings = self.settings._replace(autospec=True)
+        self.settings = self.settings._replace(autospec=enabled)
         self.forget_models()
 
     # Without these, an assignment would be accepted and have no effect. Hidden from type checkers,

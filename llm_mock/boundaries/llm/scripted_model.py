@@ -34,8 +34,10 @@ from llm_mock.boundaries.llm.unconsumed_responses import (
 from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import to_plain_json
+from llm_mock.core.settings import ACCEPT_EVERY_CALL
 from llm_mock.support.misspelling import MODEL_NAMES
 from llm_mock.support.schemas import to_json_schema
+from llm_mock.support.text import shorten_message
 
 if TYPE_CHECKING:
     from llm.models import Attachment
@@ -173,6 +175,17 @@ class ScriptedMixin(PermissiveModel, MockedModelMixin):
         if default_response is not None:
             self.default_response = default_response
 
+    def _note_refused(self, error: Exception) -> None:
+        """Note that the real model refuses a call; the application may handle the error."""
+        mock = self.mock()
+        if mock is None or not self.has_real_capabilities:
+            return
+        problem = shorten_message(str(error)).removesuffix(".")
+        mock.note_invalid_request(
+            f"The registered model {self.model_id!r} refuses this call: {problem}. If a "
+            f"class of your application answers for this name, write {ACCEPT_EVERY_CALL}."
+        )
+
 
 class ScriptedModel(ScriptedMixin, llm.models._Model):
     """Base class of mocked synchronous models, with or without a key."""
@@ -273,7 +286,11 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         """Return a response, still without an answer, to a prompt with arguments."""
         text = self._get_prompt_text(prompt, kwargs)
         for_llm, others = split_arguments(self, kwargs)
-        response: MockResponse = build_mock_response(self, text, **for_llm)
+        try:
+            response: MockResponse = build_mock_response(self, text, **for_llm)
+        except Exception as error:
+            self._note_refused(error)
+            raise
         if others:
             response.passed = to_plain_json(others)
         return response
@@ -322,7 +339,14 @@ class AsyncScriptedModel(ScriptedMixin, llm.models._AsyncModel):
     def prompt(self, prompt: str | None = None, **kwargs: Any) -> llm.AsyncResponse:
         """Call the model when the response is awaited, like `llm.AsyncModel.prompt`."""
         patched = find_patched_prompt(self) if has_patched_functions() else None
-        return (patched or super().prompt)(prompt, **kwargs)
+        if patched is not None:
+            response: llm.AsyncResponse = patched(prompt, **kwargs)
+            return response
+        try:
+            return super().prompt(prompt, **kwargs)
+        except Exception as error:
+            self._note_refused(error)
+            raise
 
     def execute(
         self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None = None
