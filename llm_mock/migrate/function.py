@@ -26,9 +26,9 @@ from llm_mock.migrate.function_state import (
     UnrelatedMock,
 )
 from llm_mock.migrate.http_routes import PatchedRoute
-from llm_mock.migrate.kept_names import restore_names
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.marked_names import restore_names
 from llm_mock.migrate.parameters import arrange_parameters, insert_fixtures
 from llm_mock.migrate.patches import CannotRewritePatch, gives_argument, parse_patch, wrap_class
 from llm_mock.migrate.preparations import format_preparation

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar, cast
 
 import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.call_values import EXTRA_BODY, CallValue, KeywordArguments, SingleCall
+from llm_mock.migrate.marked_names import mark_name
 from llm_mock.migrate.sdk_clients import GOOGLE
-from llm_mock.migrate.syntax import collect_names, to_source
+from llm_mock.migrate.syntax import to_source
 
-NodeT = TypeVar("NodeT", bound=cst.CSTNode)
-# Rewritten code is searched for names of the old test, so these differ until it is complete.
-_MARK = "__kept_"
 _FEWEST_READS = 2
-
-
-def mark_name(name: str) -> str:
-    """Return a name of the new test as it is until the test is complete."""
-    return f"{_MARK}{name}"
-
-
-def restore_names(node: NodeT) -> NodeT:
-    """Return a statement of a complete new test, with the names that it keeps."""
-    if not any(name.startswith(_MARK) for name in collect_names(node)):
-        return node
-    return cast("NodeT", node.visit(_NameRestorer()))
 
 
 def keep_name(
@@ -83,9 +68,3 @@ def _count_reads(name: str, function: cst.FunctionDef) -> int:
     searched = m.ComparisonTarget(membership, variable)
     reads = m.findall(function, item | attribute | searched)
     return len(reads)
-
-
-class _NameRestorer(cst.CSTTransformer):
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
-        name = original_node.value.removeprefix(_MARK)
-        return updated_node.with_changes(value=name)

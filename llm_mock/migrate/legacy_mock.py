@@ -9,9 +9,12 @@ import libcst.matchers as m
 
 from llm_mock.migrate.doubles import LegacyMock
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.marked_names import mark_name
 from llm_mock.migrate.syntax import get_arguments, to_source
 
 FACTORY = "create_mock_get_model"
+OUR_MOCK = mark_name("mock_llm_responses")
+"""Our fixture, marked because the old mock may have the same name."""
 # Names that projects give to the fixture of such a mock.
 FIXTURES = ("mock_llm_calls", "mock_llm_responses", "mock_llm", "mock_get_model")
 
@@ -35,7 +38,7 @@ def new_legacy_mock(node: cst.Call) -> LegacyMock:
     statements = _convert_responses(node, responses)
     error = keywords.get("side_effect")
     if error is not None and to_source(error) != "None":
-        statements.append(f'mock_llm_responses.set_error("*", {to_source(error)})')
+        statements.append(f'{OUR_MOCK}.set_error("*", {to_source(error)})')
     return LegacyMock(has_any_attribute=False, statements=tuple(statements))
 
 
@@ -47,7 +50,7 @@ def _convert_responses(call: cst.Call, responses: cst.BaseExpression) -> list[st
             raise CannotRewrite(f"the replies of {to_source(call)} are not literal", node=call)
         model = to_source(element.key)
         reply = to_source(element.value)
-        statements.append(f"mock_llm_responses.set({model}, {reply})")
+        statements.append(f"{OUR_MOCK}.set({model}, {reply})")
     return statements
 
 
@@ -89,7 +92,7 @@ def convert_set_response(node: cst.Call) -> str:
         schema = to_source(values["schema"])
         if schema != "None":
             arguments.append(f"schema={schema}")
-    return f"mock_llm_responses.set({', '.join(arguments)})"
+    return f"{OUR_MOCK}.set({', '.join(arguments)})"
 
 
 def _bind_set_response(node: cst.Call) -> Mapping[str, cst.BaseExpression]:

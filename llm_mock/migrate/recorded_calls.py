@@ -47,6 +47,7 @@ from llm_mock.migrate.http_calls import (
     read_method,
 )
 from llm_mock.migrate.http_routes import PatchedRoute, Route, Router
+from llm_mock.migrate.legacy_mock import OUR_MOCK
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import (
     ANY_MODEL,
@@ -84,7 +85,7 @@ from llm_mock.migrate.value_types import find_only_value
 ALL = "mock_llm_calls"
 REQUESTS = f"{ALL}.requested_models"
 # The same calls: a project may have a fixture `mock_llm_calls` of its own.
-LEGACY_CALLS = "mock_llm_responses.calls"
+LEGACY_CALLS = f"{OUR_MOCK}.calls"
 SEE_CALLS = (
     "mock_llm_calls.calls has every call: prompt, model_id, "
     "kwargs (system, schema, tools), options."

@@ -45,9 +45,10 @@ from llm_mock.migrate.doubles import (
 from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
 from llm_mock.migrate.http_replies import is_response
-from llm_mock.migrate.kept_names import keep_name, mark_name
-from llm_mock.migrate.legacy_mock import convert_set_response
+from llm_mock.migrate.kept_names import keep_name
+from llm_mock.migrate.legacy_mock import OUR_MOCK, convert_set_response
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.marked_names import mark_name
 from llm_mock.migrate.patches import (
     CannotRewritePatch,
     Patch,
@@ -80,6 +81,9 @@ _METHOD_OF_NAME = m.Call(m.Attribute(m.Name()))
 _RESULT = m.Name("return_value") | m.Name("side_effect")
 # `library.get_models.return_value = [model]`
 _RESULT_OF_MEMBER = m.Assign([m.AssignTarget(m.Attribute(m.Attribute(m.Name()), _RESULT))])
+# Methods of a project's own mock.
+_SET_RESPONSE = m.Call(m.Attribute(attr=m.Name("set_response")))
+_RESET = m.Call(m.Attribute(attr=m.Name("reset")), [])
 _UNPACKED = "the arguments of a call are unpacked"
 
 
@@ -524,7 +528,19 @@ class StatementRewriter:
         patch = self._parse_patch(value)
         if patch is not None:
             return [self._rewrite_patch(node, cst.ensure_type(value, cst.Call), patch)]
-        mock = self._find_set_response(value)
+        return self._rewrite_legacy_call(node, value)
+
+    def _rewrite_legacy_call(
+        self,
+        node: cst.SimpleStatementLine,
+        value: cst.BaseExpression,
+    ) -> list[Part] | None:
+        """Rewrite `set_response(…)` or `reset()` of a project's own mock; None for others."""
+        mock = self._find_legacy_mock(value, _RESET)
+        if mock is not None and self.reader.find_role(mock) is not None:
+            self.state.replies.update()
+            return _replace_line(node, [f"{OUR_MOCK}.reset()"])
+        mock = self._find_legacy_mock(value, _SET_RESPONSE)
         if mock is None:
             return None
         lines: list[str] = []
@@ -633,10 +649,9 @@ class StatementRewriter:
         module = self.table.scope.name_library(library, node)
         return f"{name} = {module}.{class_name}()"
 
-    def _find_set_response(self, node: cst.BaseExpression) -> LegacyMock | None:
-        """Return the mock whose `set_response` an expression calls, or None."""
-        attribute = m.Attribute(attr=m.Name("set_response"))
-        if not m.matches(node, m.Call(attribute)):
+    def _find_legacy_mock(self, node: cst.BaseExpression, pattern: m.Call) -> LegacyMock | None:
+        """Return the mock of which an expression calls a method, or None."""
+        if not m.matches(node, pattern):
             return None
         call = cst.ensure_type(node, cst.Call)
         function = cst.ensure_type(call.func, cst.Attribute)

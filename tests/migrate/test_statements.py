@@ -191,7 +191,9 @@ def test_a_name_may_stand_for_one_patch_after_the_other(tmp_path: Path) -> None:
     assert migrate(tmp_path, source.format(COMPLETION)) == new
 
 
-@pytest.mark.parametrize("name", ["mock_llm", "mock_get_model", "mock_llm_calls"])
+@pytest.mark.parametrize(
+    "name", ["mock_llm", "mock_get_model", "mock_llm_calls", "mock_llm_responses"]
+)
 @pytest.mark.parametrize(
     ("lines", "new"),
     [
@@ -211,13 +213,51 @@ def test_a_name_may_stand_for_one_patch_after_the_other(tmp_path: Path) -> None:
             ["app.ask()", "assert len({}.call_history) == 1"],
             ["app.ask()", "assert len(mock_llm_responses.calls) == 1"],
         ),
+        (
+            ["app.ask()", "{}.reset()", "app.ask()", "assert len({}.call_history) == 1"],
+            [
+                "app.ask()",
+                "mock_llm_responses.reset()",
+                "app.ask()",
+                "assert len(mock_llm_responses.calls) == 1",
+            ],
+        ),
     ],
 )
 def test_the_fixture_of_a_private_mock_is_known_by_its_use(
     tmp_path: Path, name: str, lines: list[str], new: list[str]
 ) -> None:
-    source = new_test(*(line.format(name) for line in lines), parameters=name)
+    source = new_test(*(line.replace("{}", name) for line in lines), parameters=name)
     assert migrate(tmp_path, source) == new_test(*new)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # The replies that it forgets are not configured yet.
+        """
+        def test_it():
+            mock = create_mock_get_model({"m": "Hi"})
+            mock.reset()
+            with patch("app.get_model", mock):
+                app.ask()
+        """,
+        # The meaning of an argument is unknown.
+        """
+        def test_it(mock_llm):
+            mock_llm.reset("m")
+            assert mock_llm.call_history[0]["prompt"] == "a"
+        """,
+    ],
+)
+def test_an_unknown_reset_of_a_private_mock_is_left(tmp_path: Path, source: str) -> None:
+    assert "reset(" in explain(tmp_path, source)[0]
+
+
+def test_a_reset_of_our_fixture_is_not_one_of_a_private_mock(tmp_path: Path) -> None:
+    source = new_test("mock_llm_calls.reset()", "app.ask()", parameters="mock_llm_calls")
+    result = rewrite(tmp_path, source)
+    assert (result.changed, result.manual_changes) == ((), ())
 
 
 def test_the_replies_of_a_private_mock_stay_in_their_order(tmp_path: Path) -> None:
