@@ -156,7 +156,7 @@ def _run_tests(
     """Learn models from the old tests and verify the new ones, depending on the options."""
     old = PytestRun()
     if learning or verifying:
-        old = _run_old_tests(results, learning)
+        old = _run_old_tests(results, learning, verifying)
     if learning:
         rewriter = rewriter.learn(old.models)
         results = [_rewrite_concerned(rewriter, result) for result in results]
@@ -171,15 +171,13 @@ def _rewrite_concerned(rewriter: _Rewriter, result: FileResult) -> FileResult:
     return rewriter.rewrite_again(result)
 
 
-def _run_old_tests(results: Iterable[FileResult], learning: bool) -> PytestRun:
+def _run_old_tests(
+    results: Iterable[FileResult],
+    learning: bool,
+    verifying: bool,
+) -> PytestRun:
     """Run the tests of the files that mock `llm`."""
-    paths = []
-    for result in results:
-        if result.path.name == "conftest.py" and result.changed:
-            # Its fixtures are used by tests of the whole folder.
-            paths.append(result.path.parent)
-        elif result.path.name != "conftest.py" and (result.changed or result.manual_changes):
-            paths.append(result.path)
+    paths = list(_list_old_paths(results, verifying))
     if not paths:
         return PytestRun()
     run = run_old_tests(paths)
@@ -187,6 +185,16 @@ def _run_old_tests(results: Iterable[FileResult], learning: bool) -> PytestRun:
         warning = f"The models of some tests could not be learned. {run.problem}"
         print_message("Warning", warning)
     return run
+
+
+def _list_old_paths(results: Iterable[FileResult], verifying: bool) -> Iterator[Path]:
+    for result in results:
+        if result.path.name == "conftest.py":
+            # Its fixtures are used by tests of the whole folder.
+            if result.changed or (verifying and result.hiding):
+                yield result.path.parent
+        elif result.changed or result.manual_changes:
+            yield result.path
 
 
 def _find_files(paths: Sequence[Path], totals: _Totals) -> list[Path]:

@@ -30,6 +30,7 @@ from llm_mock.migrate.framework_models import find_framework_model
 from llm_mock.migrate.function import patches_llm, rewrite_function
 from llm_mock.migrate.function_state import FileContext, RewrittenFunction
 from llm_mock.migrate.imports import update_imports
+from llm_mock.migrate.legacy_mock import find_hiding_fixtures
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.preparations import MODEL_SWITCH
 from llm_mock.migrate.scope import JSON_MODULE, Scope
@@ -71,11 +72,13 @@ class Findings:
         unused_replies: the number of queued replies that a test leaves.
         environment: the variables that a test needs, for a place or a version of an API, or to
             allow its requests.
+        removed: the fixtures to remove, because they have the names of ours.
     """
 
     refused: Mapping[str, CannotRewrite] = field(default_factory=dict)
     unused_replies: Mapping[str, int] = field(default_factory=dict)
     environment: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
 
 
 NO_FINDINGS = Findings()
@@ -96,6 +99,8 @@ class FileResult:
         manual_changes: the changes that are left to a person.
         agents: the functions with a reply in place of the model of an agent, so that a test with
             them asks the mock.
+        hiding: the fixtures of a conftest.py that make a project's own mock, and have the names of
+            ours, so that no new test gets our mock.
     """
 
     path: Path
@@ -107,6 +112,7 @@ class FileResult:
     fixtures: frozenset[str]
     manual_changes: tuple[ManualChange, ...]
     agents: frozenset[str] = frozenset()
+    hiding: frozenset[str] = frozenset()
 
 
 def parse_file(path: Path, source: bytes) -> cst.Module:
@@ -211,6 +217,7 @@ class _FileRewriter:
         self.path = path
         self.source = source
         self.refused = findings.refused
+        self.removed = findings.removed
         self.module = wrapper.module
         self.wrapper = wrapper
         self.functions = list(_iterate_functions(self.module))
@@ -237,6 +244,9 @@ class _FileRewriter:
         self.problems: dict[str, CannotRewrite] = {}
         self.fake_models: dict[str, CannotRewrite] = {}
         """The functions with fake models of frameworks, which keep no other one from changing."""
+        self.hiding = frozenset[str]()
+        if path.name == CONFTEST:
+            self.hiding = find_hiding_fixtures(self.module)
         self.agents: set[str] = set()
         """The functions with a reply in place of such a model."""
         self.class_patches: dict[str, list[cst.Decorator]] = {}
@@ -262,6 +272,7 @@ class _FileRewriter:
             joined += methods.nodes
         for function in self.functions:
             is_refused = function.class_name in self.problems
+            is_refused |= function.name in self.removed
             if not is_refused and function.node not in joined:
                 self._rewrite_function(function)
         for class_name, methods in self.setups.items():
@@ -270,14 +281,14 @@ class _FileRewriter:
         changed = self._changed_functions()
         before = after = self.module.code
         encoded = self.source
-        if changed:
+        if changed or self.removed:
             new_nodes = self._collect_new_nodes(changed)
             new = self._replace_functions(changed, new_nodes)
             module = update_imports(
                 self.module,
                 new,
                 self.path,
-                self._find_unused_fixtures(new),
+                self._find_unused_fixtures(new) | self.removed,
                 needs_json=self._needs_json(new_nodes),
             )
             after = module.code
@@ -289,10 +300,11 @@ class _FileRewriter:
             before,
             after,
             encoded,
-            tuple(changed),
-            frozenset(changed.keys() & self.context.fixtures.keys()),
+            (*changed, *sorted(self.removed)),
+            frozenset(changed.keys() & self.context.fixtures.keys()) | self.removed,
             tuple(self._list_manual_changes()),
             frozenset(self.agents.intersection(changed)),
+            self.hiding,
         )
 
     def _forget_removed(self, module: cst.Module) -> None:
@@ -402,6 +414,11 @@ class _FileRewriter:
         try:
             if name in self.refused:
                 raise self.refused[name]
+            if name in self.hiding:
+                raise CannotRewrite(
+                    "it has the name of a fixture of llm_mock, so that new tests get its mock",
+                    "With --write it is removed if all tests of its folder pass without it.",
+                )
             node = function.node
             if function.owner is not None:
                 patches = self.class_patches[function.owner.name.value]

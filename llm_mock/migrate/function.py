@@ -26,7 +26,7 @@ from llm_mock.migrate.function_state import (
     UnrelatedMock,
 )
 from llm_mock.migrate.http_routes import PatchedRoute
-from llm_mock.migrate.legacy_mock import find_legacy_fixture
+from llm_mock.migrate.legacy_mock import OUR_FIXTURES, find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.marked_names import restore_names
 from llm_mock.migrate.parameters import arrange_parameters, insert_fixtures
@@ -48,7 +48,6 @@ from llm_mock.migrate.syntax import (
     to_source,
 )
 
-OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
 PATCHING_FIXTURES = ("monkeypatch", "mocker")
 _ANY_REPLY = """\

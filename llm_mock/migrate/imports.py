@@ -98,7 +98,7 @@ def _remove_unused(
         if _is_unused_definition(node, unused, unused_fixtures):
             pending_lines += get_separate_comments(node)
             continue
-        kept = _remove_unused_imports(node, unused)
+        kept = remove_unused_imports(node, unused)
         if kept is None:
             # They separate a block of imports; a comment may speak of the imports below, too.
             pending_lines += get_leading_lines(node)
@@ -168,7 +168,7 @@ def _count_uses(statement: cst.CSTNode) -> Counter[str]:
     return uses
 
 
-def _remove_unused_imports(
+def remove_unused_imports(
     node: cst.BaseStatement,
     unused: set[str],
 ) -> cst.BaseStatement | None:

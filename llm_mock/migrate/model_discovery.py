@@ -10,8 +10,8 @@ from typing import NamedTuple
 FILE_VARIABLE = "LLM_MOCK_LEARNED"
 """The variable that names the file to which the plugin appends a JSON line for each patch.
 
-The keys of a line are `path`, `test`, `target`, `models`, and `calls`: the number of prompts, or
-None if it is unknown.
+The keys of a line are `path`, `test`, `target`, `models`, `calls` (the number of prompts, or None
+if it is unknown) and `errors` (the number of errors that were raised in place of a model).
 """
 
 
@@ -70,22 +70,37 @@ class DiscoveredModels:
         return ()
 
 
+class OldCalls(NamedTuple):
+    """The calls that the old mocks of a test had.
+
+    Attributes:
+        number: the number of prompts; None if it is unknown.
+        errors: the number of errors that were raised in place of a model.
+    """
+
+    number: int | None = 0
+    errors: int = 0
+
+
 def read_models(
     file: Path,
-) -> tuple[dict[PatchedTarget, list[str]], dict[tuple[str, str], int | None]]:
-    """Return the models of each target, and the calls of each test; None if they are unknown."""
+) -> tuple[dict[PatchedTarget, list[str]], dict[tuple[str, str], OldCalls]]:
+    """Return the models of each target, and the calls of each test."""
     models: dict[PatchedTarget, list[str]] = {}
-    calls: dict[tuple[str, str], int | None] = {}
+    calls: dict[tuple[str, str], OldCalls] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         names = entry.pop("models")
         number = entry.pop("calls")
+        errors = entry.pop("errors")
         key = PatchedTarget(**entry)
         requested = models.setdefault(key, [])
         for name in names:
             if name not in requested:
                 requested.append(name)
-        known = calls.setdefault((key.path, key.test), 0)
-        is_known = known is not None and number is not None
-        calls[key.path, key.test] = known + number if is_known else None
+        known, known_errors = calls.get((key.path, key.test), OldCalls())
+        total = None
+        if known is not None and number is not None:
+            total = known + number
+        calls[key.path, key.test] = OldCalls(total, known_errors + errors)
     return models, calls

@@ -67,6 +67,7 @@ class TestOutcome:
         passed: whether it ran and passed.
         problem: why it did not pass.
         calls: the number of calls that it made; None if it is unknown.
+        errors: the number of errors that an old mock raised in place of a model.
         unused: the number of queued replies that were left.
         servers: the servers on this machine that it called and that are not mocked.
         is_refused: whether a model that a plugin of `llm` registers refused a call.
@@ -82,6 +83,7 @@ class TestOutcome:
     passed: bool = False
     problem: str = ""
     calls: int | None = None
+    errors: int = 0
     unused: int = 0
     servers: set[str] = field(default_factory=set)
     is_refused: bool = False
@@ -141,23 +143,31 @@ def run_old_tests(paths: Sequence[Path]) -> PytestRun:
     for result in run.results.values():
         # These are calls that the old mock did not get, such as reports of a library's use.
         result.calls = None
-    for key, number in calls.items():
+    for key, old_calls in calls.items():
         if key in run.results:
-            run.results[key].calls = number
+            run.results[key].calls = old_calls.number
+            run.results[key].errors = old_calls.errors
     run.models = DiscoveredModels(requested, run.problem)
     return run
 
 
-def run_new_tests(sources: Mapping[Path, bytes], names: Iterable[TestKey]) -> PytestRun:
+def run_new_tests(
+    sources: Mapping[Path, bytes],
+    names: Iterable[TestKey],
+    conftests: Mapping[Path, bytes],
+) -> PytestRun:
     """Run the rewritten tests, and count the changes of calls that they notice.
 
     The files stay as they are: pytest imports the new texts in their place.
 
     Args:
         sources: the new text of each rewritten file.
-        names: the rewritten tests and fixtures; tests that use none of them are left out.
+        names: the rewritten tests and fixtures; tests that use none of them are left out. All
+            tests of the files run if there are none.
+        conftests: the new text of each conftest.py whose folder does not run as a whole.
     """
     paths = _list_test_paths(sources)
+    sources = {**sources, **conftests}
     with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
         document = Path(folder, "changes.json")
         options = ["--llm-mock-mutate", f"--llm-mock-mutate-json={document}"]

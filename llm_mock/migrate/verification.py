@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from llm_mock.behaviour.mutations import KINDS
+from llm_mock.migrate.copied_fixtures import copy_fixtures
 from llm_mock.migrate.file import FileResult, Findings
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.preparations import AUTOSPEC, find_preparations
@@ -19,7 +20,7 @@ from llm_mock.migrate.test_runs import (
     find_noticed_changes,
     run_new_tests,
 )
-from llm_mock.support.text import format_count
+from llm_mock.support.text import format_count, format_path
 
 RewriteFile = Callable[[FileResult, Findings], FileResult]
 
@@ -69,13 +70,16 @@ class RewriteVerifier:
         self._unused: dict[Path, dict[str, int]] = {}
         self._preparations: dict[Path, dict[str, list[str]]] = {}
         """The preparations that the new tests of a file need, by their names."""
-        self._lost: Mapping[TestKey, Sequence[Change]] = {}
+        self._removed: dict[Path, frozenset[str]] = {}
+        """The fixtures of each conftest.py that are removed."""
+        self._lost: dict[TestKey, Sequence[Change]] = {}
         """The changes that an old test notices and the new one does not."""
 
     def verify(self) -> list[VerifiedFile]:
         """Return the files, of those that changed with the tests that passed before and after."""
+        self._remove_hiding_fixtures()
         changed = [result for result in self._results.values() if result.changed]
-        new = _run(changed)
+        new = self._run(changed)
         while True:
             again = []
             for path in self._results:
@@ -83,10 +87,164 @@ class RewriteVerifier:
                     again.append(self._rewrite_again(path))
             if not again:
                 break
-            retried = _run(again)
+            retried = self._run(again)
             new.results.update(retried.results)
-        self._lost = self._find_lost_changes(changed, new)
-        return [self._verify_file(result, new) for result in self._results.values()]
+        self._lost = dict(self._find_lost_changes(changed, new))
+        files = [self._verify_file(result, new) for result in self._results.values()]
+        return self._confirm_removals(files, new)
+
+    def _remove_hiding_fixtures(self) -> None:
+        """Remove the fixtures that keep new tests from getting our mock."""
+        changed_folders: set[Path] = set()
+        for result in self._results.values():
+            if result.changed:
+                changed_folders.update(result.path.parents)
+        for path, result in self._results.items():
+            if result.hiding and path.parent in changed_folders:
+                self._removed[path] = result.hiding
+                findings = self._get_findings(path)
+                self._results[path] = self._rewrite(result, findings)
+
+    def _run(self, results: Sequence[FileResult], *, all_tests: bool = False) -> PytestRun:
+        """Run the new tests of files, or all tests of theirs, without the removed fixtures."""
+        names = []
+        sources = {}
+        for result in results:
+            path = result.path
+            sources[path] = result.encoded
+            # All tests may use a fixture that is removed, whether they name it or not.
+            all_tests |= path in self._removed
+            for name in result.changed:
+                key = (str(path), name)
+                names.append(key)
+        if not sources or not (names or all_tests):
+            return PytestRun()
+        conftests = {path: self._results[path].encoded for path in self._removed}
+        return run_new_tests(sources, () if all_tests else names, conftests)
+
+    def _confirm_removals(
+        self,
+        files: Sequence[VerifiedFile],
+        new: PytestRun,
+    ) -> list[VerifiedFile]:
+        """Return the files, as they were where a fixture is needed that was to be removed."""
+        if not self._removed:
+            return list(files)
+        partly = []
+        for file in files:
+            result = file.result
+            path = result.path
+            left = set(self._results[path].changed) - set(result.changed)
+            for name in left:
+                # These are changes that only its new form does not notice.
+                self._lost.pop((str(path), name), None)
+            if left:
+                self._results[path] = result
+                partly.append(result)
+        # Their tests that stay as they were ran in their new form only.
+        again = self._run(partly, all_tests=True)
+        new.results.update(again.results)
+        for conftest in list(self._removed):
+            needs = self._find_needs(conftest, new)
+            if not needs:
+                continue
+            copied = self._copy_fixtures(conftest, needs)
+            if copied:
+                files = [copied.get(file.result.path, file) for file in files]
+            else:
+                need = next(iter(needs.values()))
+                files = [self._restore_file(file, conftest, need) for file in files]
+        return list(files)
+
+    def _find_needs(self, conftest: Path, new: PytestRun) -> dict[Path, str]:
+        """Return the files that need the removed fixtures of a conftest.py, each with a test."""
+        needs: dict[Path, str] = {}
+        for key, old in self._old.results.items():
+            path = Path(key[0])
+            if not old.passed or conftest.parent not in path.parents:
+                continue
+            problem = self._find_loss(key, new)
+            if problem:
+                shown = format_path(path)
+                needs.setdefault(path, f"{key[1]} in {shown} needs it: {problem}")
+        return needs
+
+    def _find_loss(self, key: TestKey, new: PytestRun) -> str:
+        """Return why a test is not as good without the removed fixtures; empty if it is."""
+        test = new.get_result(key)
+        if not test.passed:
+            return f"it fails without it: {test.problem}"
+        return _describe_lost(self._lost.get(key))
+
+    def _copy_fixtures(
+        self,
+        conftest: Path,
+        needs: Mapping[Path, str],
+    ) -> dict[Path, VerifiedFile]:
+        """Return the files that need the fixtures of a conftest.py, with a copy of them.
+
+        There are none if a file cannot have a copy, or does not pass with it.
+        """
+        copied = {}
+        for path, need in needs.items():
+            file = self._copy_into(path, conftest, need)
+            if file is None:
+                return {}
+            copied[path] = file
+        results = [file.result for file in copied.values()]
+        run = self._run(results, all_tests=True)
+        for key, old in self._old.results.items():
+            path = Path(key[0])
+            if path in copied and old.passed and not run.get_result(key).passed:
+                return {}
+        return copied
+
+    def _copy_into(
+        self,
+        path: Path,
+        conftest: Path,
+        need: str,
+    ) -> VerifiedFile | None:
+        """Return a test file as it was, with a copy of fixtures; None if that is impossible."""
+        result = self._results.get(path)
+        if result is None or path.name == conftest.name:
+            return None
+        names = self._removed[conftest]
+        source = copy_fixtures(
+            path,
+            result.source,
+            conftest,
+            names,
+        )
+        if source is None:
+            return None
+        advice = "Remove the copy of that fixture when no test of this file needs it."
+        problem = CannotRewrite(need, advice)
+        # A file has either the old mock or ours.
+        refused = dict.fromkeys(result.changed, problem)
+        left = self._rewrite(result, self._get_findings(path, refused))
+        new_result = replace(
+            left,
+            encoded=source,
+            changed=tuple(sorted(names)),
+            fixtures=names,
+        )
+        return VerifiedFile(new_result)
+
+    def _restore_file(self, file: VerifiedFile, conftest: Path, need: str) -> VerifiedFile:
+        """Return a file as it was, if the removed fixtures of a conftest.py stay."""
+        result = file.result
+        path = result.path
+        if conftest.parent not in path.parents:
+            return file
+        self._removed.pop(conftest, None)
+        hiding = sorted(self._results[conftest].hiding)
+        names = ", ".join(hiding)
+        reason = f"{names} of {format_path(conftest)} hides a fixture of llm_mock, and {need}"
+        problem = CannotRewrite(reason, "Rewrite that test first, then run this again.")
+        refused = dict.fromkeys([*result.changed, *result.hiding], problem)
+        findings = self._get_findings(path, refused)
+        return VerifiedFile(self._rewrite(result, findings))
 
     def _learn(self, path: Path, new: PytestRun) -> bool:
         """Note why new tests of a file fail, and return whether something is new.
@@ -128,9 +286,20 @@ class RewriteVerifier:
             return bool(_compare(self._old.get_result(key), test))
         return not test.passed
 
+    def _get_findings(
+        self,
+        path: Path,
+        refused: Mapping[str, CannotRewrite] | None = None,
+    ) -> Findings:
+        return Findings(
+            refused or {},
+            self._unused.get(path, {}),
+            self._preparations.get(path, {}),
+            self._removed.get(path, frozenset()),
+        )
+
     def _rewrite_again(self, path: Path) -> FileResult:
-        findings = Findings({}, self._unused[path], self._preparations[path])
-        result = self._rewrite(self._results[path], findings)
+        result = self._rewrite(self._results[path], self._get_findings(path))
         self._results[path] = result
         return result
 
@@ -162,8 +331,7 @@ class RewriteVerifier:
                 break
             refused.update(more)
             # A fixture and the tests that need its mock stay together.
-            findings = Findings(refused, self._unused[path], self._preparations[path])
-            current = self._rewrite(result, findings)
+            current = self._rewrite(result, self._get_findings(path, refused))
         tests = {}
         for name in current.changed:
             if name not in current.fixtures:
@@ -180,6 +348,9 @@ class RewriteVerifier:
     ) -> Iterator[tuple[str, CannotRewrite]]:
         """Yield the changed functions that are to stay as they were, with the reason."""
         for name in current.changed:
+            if name in self._removed.get(path, ()):
+                # All tests of the folder decide that.
+                continue
             if name in current.fixtures:
                 problem = self._check_fixture(path, name, result, current, new)
             else:
@@ -241,20 +412,6 @@ def _list_users(run: PytestRun, path: Path, name: str) -> list[tuple[TestKey, Te
     return users
 
 
-def _run(results: Sequence[FileResult]) -> PytestRun:
-    names = []
-    sources = {}
-    for result in results:
-        path = result.path
-        sources[path] = result.encoded
-        for name in result.changed:
-            key = (str(path), name)
-            names.append(key)
-    if not names:
-        return PytestRun()
-    return run_new_tests(sources, names)
-
-
 def _is_in_scope(test_path: Path, path: Path) -> bool:
     """Return whether a test may use the fixtures of a file."""
     if test_path == path:
@@ -288,7 +445,8 @@ def _compare(old: TestOutcome, new: TestOutcome) -> str:
         return _describe_failure(new)
     if old.calls is None or new.calls is None:
         return ""
-    if old.calls != new.calls:
+    # An error in place of a model is one of its first call in the new test, or of its name.
+    if new.calls not in (old.calls, old.calls + old.errors):
         before = format_count(old.calls, "call")
         after = format_count(new.calls, "call")
         return f"the old mock had {before}, and the rewritten test has {after}"

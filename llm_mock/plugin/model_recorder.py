@@ -35,6 +35,8 @@ class _ReturnedModels:
     def __init__(self) -> None:
         self._first_counts: dict[int, tuple[object, int | None]] = {}
         """By identity, each with the prompts that it had before."""
+        self.errors = 0
+        """The number of errors that were raised in place of a model."""
 
     def add(self, model: object) -> None:
         """Note a model that a replacement for `get_model` returned."""
@@ -190,6 +192,7 @@ class LearnedModels:
         test = "::".join([*classes, function])
         lines = []
         calls = self._returned_models.count_calls()
+        errors = self._returned_models.errors
         for target, models in self._models.items():
             row = {
                 "path": str(item.path),
@@ -197,9 +200,11 @@ class LearnedModels:
                 "target": target,
                 "models": models,
                 "calls": calls,
+                "errors": errors,
             }
             # Counted once for all targets.
             calls = calls and 0
+            errors = 0
             lines.append(json.dumps(row) + "\n")
         # Appended to, because several workers of pytest-xdist may write.
         with open(self._path, "a", encoding="utf-8") as file:
@@ -217,7 +222,11 @@ class LearnedModels:
             name = args[0] if args else kwargs.get("name")
             if isinstance(name, str):
                 names.append(name)
-            model = replacement(*args, **kwargs)
+            try:
+                model = replacement(*args, **kwargs)
+            except Exception:
+                returned_models.errors += 1
+                raise
             returned_models.add(model)
             return model
 

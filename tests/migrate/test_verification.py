@@ -709,6 +709,214 @@ def test_a_fixture_of_the_project_that_hides_ours_is_named(folder: Path) -> None
     assert "(The fixture mock_llm_responses in conftest.py hides the fixture of llm_mo" in lines[0]
 
 
+OWN_MOCK = """
+    from unittest.mock import Mock
+
+    class OwnMock:
+        def __init__(self):
+            self.replies, self.call_history = {}, []
+
+        def set_response(self, model, schema, response):
+            self.replies[model] = response
+
+        def __call__(self, name):
+            def prompt(text):
+                self.call_history.append({"model": name, "prompt": text})
+                reply = self.replies.get(name, "nothing")
+                return Mock(text=lambda: reply)
+
+            return Mock(prompt=prompt)
+
+    def create_mock_get_model():
+        return OwnMock()
+"""
+HIDING = """
+    import pytest
+
+    from own_mock import create_mock_get_model
+
+    @pytest.fixture(autouse=True)
+    def mock_llm_calls(monkeypatch, request):
+        mock = create_mock_get_model()
+        monkeypatch.setattr("app.get_model", mock)
+        request.node.mock = mock
+        yield mock
+
+    @pytest.fixture
+    def mock_llm_responses(request):
+        return getattr(request.node, "mock", None) or create_mock_get_model()
+
+    @pytest.fixture
+    def another():
+        return 1
+"""
+WITHOUT_HIDING = """
+    import pytest
+
+    @pytest.fixture
+    def another():
+        return 1
+"""
+USES_OWN_MOCK = """
+    import app
+
+    def test_reply(mock_llm_calls):
+        mock_llm_calls.set_response("gpt-4o-mini", None, "Hello")
+        assert app.ask() == "Hello"
+
+    def test_history(mock_llm_responses):
+        app.ask("Bye")
+        assert mock_llm_responses.call_history[0]["prompt"] == "Bye"
+"""
+NEW_USES = """
+    import app
+
+    def test_reply(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mini", "Hello")
+        assert app.ask() == "Hello"
+
+    def test_history(mock_llm_responses):
+        app.ask("Bye")
+        assert mock_llm_responses.calls[0]["prompt"] == "Bye"
+"""
+
+
+NEEDS_OWN_MOCK = """
+    def test_other():
+        assert app.ask() == "nothing"
+"""
+
+
+def write_own_mock(folder: Path, *others: str) -> tuple[str, str]:
+    write(folder / "own_mock.py", OWN_MOCK)
+    (folder / "inner").mkdir()
+    conftest = write(folder / "conftest.py", HIDING)
+    test = write(folder / "inner" / "test_app.py", USES_OWN_MOCK)
+    write(folder / "test_other.py", "import app", *others)
+    return conftest, test
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "",
+        # It passes with our mock as well.
+        """
+        def test_other(mock_llm_calls):
+            assert app.ask()
+        """,
+        # It never passed.
+        """
+        def test_other(mock_llm_calls):
+            assert mock_llm_calls.nothing
+        """,
+    ],
+)
+def test_fixtures_that_hide_ours_are_removed_with_the_tests_of_their_mock(
+    folder: Path, other: str
+) -> None:
+    write_own_mock(folder, other)
+    lines = migrate(".")[1]
+    assert "conftest.py: mock_llm_calls, mock_llm_responses rewritten." in lines
+    assert (folder / "conftest.py").read_text() == dedent(WITHOUT_HIDING).lstrip("\n")
+    assert (folder / "inner" / "test_app.py").read_text() == dedent(NEW_USES).lstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [
+        # The patch of the fixture is for all tests.
+        (NEEDS_OWN_MOCK, "it fails without it: "),
+        # It cannot be rewritten.
+        (
+            """
+            def test_other(mock_llm_calls):
+                app.ask()
+                assert mock_llm_calls.replies == {}
+            """,
+            "it fails without it: ",
+        ),
+        # Its rewritten form fails, and the old one needs the old mock.
+        (
+            """
+            def test_other(mock_llm_calls):
+                mock_llm_calls.set_response("gpt-4o-mini", None, "Hi")
+                assert "Mock" in str(app.get_usage())
+            """,
+            "it fails without it: ",
+        ),
+        # It passes with any answer of ours.
+        (
+            """
+            def test_other():
+                assert app.ask_as_real() in ("Hello", "nothing")
+            """,
+            "the old test fails, and the rewritten one passes, where ",
+        ),
+    ],
+)
+def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
+    folder: Path, other: str, problem: str
+) -> None:
+    write_own_mock(folder, other)
+    rewritten = """
+        def test_beside(mock_llm_calls):
+            mock_llm_calls.set_response("gpt-4o-mini", None, "Hello")
+            assert app.ask() == "Hello"
+        """
+    write(folder / "test_other.py", "import app\n", other, rewritten)
+    lines = migrate(".")[1]
+    assert (folder / "conftest.py").read_text() == dedent(WITHOUT_HIDING).lstrip("\n")
+    assert (folder / "inner" / "test_app.py").read_text() == dedent(NEW_USES).lstrip("\n")
+    text = (folder / "test_other.py").read_text()
+    _, _, fixtures = HIDING.partition("import create_mock_get_model\n")
+    copied, _, _ = fixtures.partition("@pytest.fixture\n    def another")
+    start = "import app\nimport pytest\nfrom own_mock import create_mock_get_model\n"
+    assert text.startswith(start + dedent(copied).rstrip())
+    # A file has either the old mock or ours.
+    assert dedent(rewritten).strip() in text
+    reason = f"test_other in test_other.py needs it: {problem}"
+    assert any("test_beside" in line and reason in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("conftest", "other"),
+    [
+        # The fixture needs more than imports.
+        (
+            HIDING.replace(
+                "\n    @pytest", '\n    TARGET = "app.get_model"\n\n    @pytest', 1
+            ).replace('setattr("app.get_model"', "setattr(TARGET"),
+            "",
+        ),
+        # The file has something else of that name.
+        (HIDING, "def create_mock_get_model():\n    return None\n"),
+    ],
+)
+def test_all_tests_stay_if_a_file_cannot_have_a_copy(
+    folder: Path, conftest: str, other: str
+) -> None:
+    _, old = write_own_mock(folder, NEEDS_OWN_MOCK, other)
+    old_conftest = write(folder / "conftest.py", conftest)
+    lines = migrate(".")[1]
+    assert (folder / "conftest.py").read_text() == old_conftest
+    assert (folder / "inner" / "test_app.py").read_text() == old
+    reason = (
+        "mock_llm_calls, mock_llm_responses of conftest.py hides a fixture of llm_mock, and "
+        "test_other in test_other.py needs it: it fails without it: "
+    )
+    assert sum(reason in line for line in lines) >= 4
+
+
+def test_fixtures_that_hide_ours_stay_without_a_run(folder: Path) -> None:
+    old = write_own_mock(folder)
+    result = CliRunner().invoke(main, ["migrate", "--write", "--no-verify", "."])
+    assert (folder / "conftest.py").read_text() == old[0]
+    assert (
+        "conftest.py:6: mock_llm_calls: it has the name of a fixture of llm_mock" in result.output
+    )
+
+
 def test_tests_run_under_xdist_and_with_the_options_of_the_project(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -811,6 +1019,68 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
     # Nobody knows how often its prompt was called.
     assert "verified: it passes" in told["test_class"]
     assert "verified: it passes" in told["test_two_patches"]
+
+
+GETTER_ERROR = """
+        def ask_often(times):
+            for _ in range(times):
+                try:
+                    model = get_model("gpt-4o-mini")
+                except {in_getter}:
+                    answer = "Sorry"
+                    continue
+                try:
+                    answer = model.prompt("Hi").text()
+                except {in_prompt}:
+                    answer = "Sorry"
+                {after}
+            return answer
+"""
+
+
+@pytest.mark.parametrize(
+    ("in_getter", "in_prompt", "after", "problem"),
+    [
+        ("RuntimeError", "RuntimeError", "", None),
+        ("RuntimeError", "KeyError", "", "the rewritten test fails: RuntimeError"),
+        (
+            "RuntimeError",
+            "RuntimeError",
+            "break",
+            "the old mock had 0 calls, and the rewritten test has 1 call",
+        ),
+    ],
+)
+def test_an_error_in_place_of_a_model_is_a_call_of_the_new_test(
+    folder: Path, in_getter: str, in_prompt: str, after: str, problem: str | None
+) -> None:
+    write(
+        folder / "app.py",
+        APP,
+        GETTER_ERROR.format(in_getter=in_getter, in_prompt=in_prompt, after=after),
+    )
+    test = """
+        def test_error(monkeypatch):
+            def fail(name):
+                raise RuntimeError("overloaded")
+
+            monkeypatch.setattr("app.get_model", fail)
+            assert app.ask_often(2) == "Sorry"
+
+        def test_no_error():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask_often(1) == "Hello"
+        """
+    write(folder / "test_app.py", START, test)
+    lines = migrate(".")[1]
+    text = (folder / "test_app.py").read_text()
+    assert "verified: it passes" in lines[-3 if problem is None else 0]
+    if problem is None:
+        assert 'mock_llm_responses.set_error("*", RuntimeError("overloaded"))' in text
+    else:
+        assert "def fail(name):" in text
+        assert problem in "\n".join(lines)
 
 
 SETUP = """
