@@ -468,18 +468,40 @@ class _PatchCall:
 
     def _find_live_method(self, target: str) -> str | None:
         """Return the path of a method of a client that is made in the test or the application."""
-        root, *_ = target.split(".")
-        is_mock = root in self.table.values or root in self.table.unrelated
-        if self.kind == "patch" or is_mock:
+        if self.kind == "patch":
             return None
         # The longest one first, as others are the end of it.
         for path in sorted(METHODS, key=len, reverse=True):
             owner = target.removesuffix(f".{path}")
             if owner == target or owner.endswith(".beta"):
                 continue
-            if METHODS[path] in self.table.sdks:
+            if METHODS[path] in self.table.sdks and not self._is_mock(owner):
                 return path
         return None
+
+    def _is_mock(self, owner: str) -> bool:
+        """Return whether a path leads to a mock, or to what is unknown of one."""
+        root, *names = owner.split(".")
+        value = self.table.values.get(root)
+        if root in self.table.unrelated:
+            value = self._evaluate_object(root)
+            if value is None:
+                return True
+        for name in names:
+            # An object of a class of the file has what its class assigns, such as a real client.
+            if isinstance(value, TestDouble):
+                value = value.attributes.get(name, value)
+        return value is not None and not isinstance(value, PlainCode)
+
+    def _evaluate_object(self, name: str) -> Value | None:
+        """Return the object of a class of the file that a name has; None if it has another."""
+        values = self.table.plain.get(name, ())
+        if len(values) != 1 or not isinstance(values[0], cst.Call):
+            return None
+        class_name = self.table.scope.qualify(values[0].func)
+        if class_name not in self.table.scope.classes:
+            return None
+        return self.table.evaluate(values[0])
 
     def _new_live_patch(self, target: str, path: str) -> Patch:
         makes_async = self._pop_async_factory()

@@ -562,3 +562,52 @@ def test_a_helper_that_uses_the_result_of_a_call_twice_is_left(
 ) -> None:
     reasons = explain(tmp_path, HELPER.format(body=body))
     assert reasons == [f"answering uses the result of {call} more than once"]
+
+
+SERVICE = """
+    class Service:
+        def __init__(self):
+            self.client = {client}
+
+        def ask(self, text):
+            create = self.client.chat.completions.create
+            return create(model="gpt-4o", messages=[text]).choices[0].message.content
+
+
+    def test_it({parameters}):
+        service = Service()
+        {lines}
+"""
+PATCHED_METHOD = """\
+with patch.object(service.client.chat.completions, "create") as create:
+            create.return_value.choices[0].message.content = "Hi"
+            assert service.ask("a") == "Hi"
+"""
+SET_METHOD = f"""\
+monkeypatch.setattr(service.client.chat.completions, "create", lambda **kwargs: {COMPLETION})
+        assert service.ask("a") == "Hi"
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "parameters"), [(PATCHED_METHOD, ""), (SET_METHOD, "monkeypatch")]
+)
+def test_a_method_of_the_client_of_an_object_of_the_file_is_known(
+    tmp_path: Path, lines: str, parameters: str
+) -> None:
+    client = "openai.OpenAI(api_key='k')"
+    source = SERVICE.format(client=client, lines=lines, parameters=parameters)
+    new = new_test(
+        "service = Service()",
+        'mock_llm_responses.set("*", "Hi")',
+        'assert service.ask("a") == "Hi"',
+    )
+    assert migrate(tmp_path, source).strip().endswith(new.strip())
+
+
+@pytest.mark.parametrize("client", ["Mock()", "Mock(spec=openai.OpenAI)"])
+def test_a_method_of_the_mock_of_an_object_of_the_file_is_not_one_of_a_client(
+    tmp_path: Path, client: str
+) -> None:
+    source = SERVICE.format(client=client, lines=PATCHED_METHOD, parameters="")
+    assert rewrite(tmp_path, source).changed == ()
