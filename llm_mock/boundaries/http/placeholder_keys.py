@@ -10,7 +10,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
@@ -46,6 +46,14 @@ PLACEHOLDER_REGION = "us-east-1"
 """The AWS region if neither an argument, a variable nor a profile sets one."""
 NO_PROJECT = "no-project-needed-by-llm-mock"
 """The Google Cloud project if neither an argument nor a variable sets one."""
+AZURE_SCOPES = (
+    "https://cognitiveservices.azure.com/",
+    "https://ai.azure.com/",
+    "https://ml.azure.com/",
+)
+"""The prefixes of Azure's scopes for models."""
+AZURE_EXPIRY = 32_472_144_000
+"""The Unix time at which a placeholder token for Azure expires, in the year 2999."""
 
 _client_keys: dict[type, ClientKey] = {}
 """The clients of the SDKs that were imported."""
@@ -65,6 +73,8 @@ def attach() -> None:
     attach_on_import("google.auth._default", _attach_to_google_metadata)
     for transport in ("requests", "urllib3"):
         attach_on_import(f"google.auth.transport.{transport}", _attach_to_google_transport)
+    attach_on_import("azure.identity", _attach_to_azure)
+    attach_on_import("azure.identity.aio", _attach_to_async_azure)
 
 
 def _attach_to_clients(module: ModuleType) -> None:
@@ -105,6 +115,21 @@ def _attach_to_google_metadata(default: ModuleType) -> None:
 
 def _attach_to_google_transport(transport: ModuleType) -> None:
     replace(transport.Request, "__call__", _request_google_token)
+
+
+def _attach_to_azure(identity: ModuleType) -> None:
+    credential = identity.DefaultAzureCredential
+    replace(credential, "get_token", _get_azure_token)
+    # Older versions do not have it.
+    if hasattr(credential, "get_token_info"):
+        replace(credential, "get_token_info", _get_azure_token)
+
+
+def _attach_to_async_azure(identity: ModuleType) -> None:
+    credential = identity.DefaultAzureCredential
+    replace(credential, "get_token", _get_async_azure_token)
+    if hasattr(credential, "get_token_info"):
+        replace(credential, "get_token_info", _get_async_azure_token)
 
 
 def _init_client(
@@ -223,6 +248,51 @@ def _request_google_token(original: Callable[..., object], *args: Any, **kwargs:
     if may_call_for_real():
         return original(*args, **kwargs)
     return TokenResponse()
+
+
+def _get_azure_token(
+    original: Callable[..., object], credential: object, *scopes: str, **kwargs: object
+) -> object:
+    """Return a token for Azure; for models a placeholder.
+
+    Without it the credential asks Azure's servers and programs of this machine, which takes some
+    seconds.
+    """
+    __tracebackhide__ = True
+    if not _is_for_azure_models(scopes):
+        return original(credential, *scopes, **kwargs)
+    return _make_azure_token(original.__name__)
+
+
+async def _get_async_azure_token(
+    original: Callable[..., Awaitable[object]],
+    credential: object,
+    *scopes: str,
+    **kwargs: object,
+) -> object:
+    __tracebackhide__ = True
+    if not _is_for_azure_models(scopes):
+        return await original(credential, *scopes, **kwargs)
+    return _make_azure_token(original.__name__)
+
+
+def _is_for_azure_models(scopes: tuple[str, ...]) -> bool:
+    """Return True if the mock answers and a token is only for calling models."""
+    if not scopes or not _is_answering():
+        return False
+    from llm_mock.boundaries.http.interception import may_call_for_real
+
+    return not may_call_for_real() and all(scope.startswith(AZURE_SCOPES) for scope in scopes)
+
+
+def _make_azure_token(method: str) -> object:
+    """Return what a method of a credential returns."""
+    # The package of the credential needs this one.
+    from azure.core import credentials
+
+    if method == "get_token_info":
+        return credentials.AccessTokenInfo(PLACEHOLDER_KEY, AZURE_EXPIRY)
+    return credentials.AccessToken(PLACEHOLDER_KEY, AZURE_EXPIRY)
 
 
 def _make_google_placeholder() -> Any:

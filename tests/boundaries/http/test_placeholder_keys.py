@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -419,3 +420,59 @@ def test_a_failure_for_want_of_a_key_names_the_variable(
 def test_other_failures_name_no_variable(pytester: pytest.Pytester, fails: str) -> None:
     pytester.makepyfile(f"import os\ndef test_it():\n    {fails}")
     pytester.runpytest().stdout.no_fnmatch_line("*LLM keys*")
+
+
+AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
+
+
+@pytest.mark.parametrize("method", ["get_token", "get_token_info"])
+def test_azure_gives_a_placeholder_token_for_models(method: str) -> None:
+    identity = pytest.importorskip("azure.identity")
+    asynchronous = pytest.importorskip("azure.identity.aio")
+    token = getattr(identity.DefaultAzureCredential(), method)(AZURE_SCOPE)
+    assert token.token == PLACEHOLDER_KEY
+
+    async def request() -> Any:
+        return await getattr(asynchronous.DefaultAzureCredential(), method)(AZURE_SCOPE)
+
+    assert asyncio.run(request()).token == PLACEHOLDER_KEY
+
+
+def test_a_client_of_azure_sends_its_placeholder_token(mock_llm_responses: LLMMock) -> None:
+    identity = pytest.importorskip("azure.identity")
+    import openai
+
+    provider = identity.get_bearer_token_provider(identity.DefaultAzureCredential(), AZURE_SCOPE)
+    client = openai.AzureOpenAI(azure_ad_token_provider=provider, **AZURE)
+    mock_llm_responses.set("gpt-4o", "Hello")
+    message: Any = {"role": "user", "content": "Hi"}
+    answer = client.chat.completions.create(model="gpt-4o", messages=[message])
+    assert answer.choices[0].message.content == "Hello"
+
+
+@pytest.mark.parametrize(
+    "scopes",
+    [
+        ("https://management.azure.com/.default",),
+        (AZURE_SCOPE, "https://management.azure.com/.default"),
+        ("https://cognitiveservices.azure.com.example.com/.default",),
+        (),
+    ],
+)
+def test_azure_gives_its_own_token_for_other_services(
+    monkeypatch: pytest.MonkeyPatch, scopes: tuple[str, ...]
+) -> None:
+    identity = pytest.importorskip("azure.identity")
+    monkeypatch.setattr(
+        identity.ChainedTokenCredential, "get_token", lambda self, *scopes, **kwargs: scopes
+    )
+    assert identity.DefaultAzureCredential().get_token(*scopes) == scopes
+
+
+def test_azure_gives_its_own_token_while_calls_are_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    identity = pytest.importorskip("azure.identity")
+    monkeypatch.setattr(
+        identity.ChainedTokenCredential, "get_token", lambda self, *scopes, **kwargs: scopes
+    )
+    with pass_through():
+        assert identity.DefaultAzureCredential().get_token(AZURE_SCOPE) == (AZURE_SCOPE,)
