@@ -9,7 +9,7 @@ from pathlib import Path
 
 from llm_mock.behaviour.mutations import KINDS
 from llm_mock.migrate.copied_fixtures import copy_fixtures
-from llm_mock.migrate.file import FileResult, Findings
+from llm_mock.migrate.file import NO_FINDINGS, FileResult, Findings
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.preparations import AUTOSPEC, find_preparations
 from llm_mock.migrate.test_runs import (
@@ -221,8 +221,7 @@ class RewriteVerifier:
         advice = "Remove the copy of that fixture when no test of this file needs it."
         problem = CannotRewrite(need, advice)
         # A file has either the old mock or ours.
-        refused = dict.fromkeys(result.changed, problem)
-        left = self._rewrite(result, self._get_findings(path, refused))
+        left = self._refuse_all(result, problem)
         new_result = replace(
             left,
             encoded=source,
@@ -234,17 +233,21 @@ class RewriteVerifier:
     def _restore_file(self, file: VerifiedFile, conftest: Path, need: str) -> VerifiedFile:
         """Return a file as it was, if the removed fixtures of a conftest.py stay."""
         result = file.result
-        path = result.path
-        if conftest.parent not in path.parents:
+        if conftest.parent not in result.path.parents:
             return file
         self._removed.pop(conftest, None)
         hiding = sorted(self._results[conftest].hiding)
         names = ", ".join(hiding)
         reason = f"{names} of {format_path(conftest)} hides a fixture of llm_mock, and {need}"
         problem = CannotRewrite(reason, "Rewrite that test first, then run this again.")
-        refused = dict.fromkeys([*result.changed, *result.hiding], problem)
-        findings = self._get_findings(path, refused)
-        return VerifiedFile(self._rewrite(result, findings))
+        return VerifiedFile(self._refuse_all(result, problem))
+
+    def _refuse_all(self, result: FileResult, problem: CannotRewrite) -> FileResult:
+        """Return a file as it was, with one reason for all that could be rewritten."""
+        # Also what was refused before, which would be rewritten again.
+        rewritten = self._rewrite(result, NO_FINDINGS)
+        refused = dict.fromkeys([*rewritten.changed, *result.hiding], problem)
+        return self._rewrite(result, Findings(refused))
 
     def _learn(self, path: Path, new: PytestRun) -> bool:
         """Note why new tests of a file fail, and return whether something is new.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -35,6 +36,8 @@ class _ReturnedModels:
     def __init__(self) -> None:
         self._first_counts: dict[int, tuple[object, int | None]] = {}
         """By identity, each with the prompts that it had before."""
+        self.is_complete = True
+        """Whether no other mock may give models to the application."""
         self.errors = 0
         """The number of errors that were raised in place of a model."""
 
@@ -45,6 +48,8 @@ class _ReturnedModels:
 
     def count_calls(self) -> int | None:
         """Return the number of prompts that the models received; None if it is unknown."""
+        if not self.is_complete:
+            return None
         number = 0
         for model, before in self._first_counts.values():
             after = _count_prompts(model)
@@ -212,6 +217,9 @@ class LearnedModels:
         return result
 
     def _note_replacement(self, owner: object, name: str, original: object) -> None:
+        if original is sys.modules.get("llm"):
+            # The models of a mock of the whole library are not watched.
+            self._returned_models.is_complete = False
         install_proxy(owner, name, self._watch_target)
 
     def _watch_target(self, target: str) -> CallReplacement:

@@ -876,7 +876,10 @@ def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
     # A file has either the old mock or ours.
     assert dedent(rewritten).strip() in text
     reason = f"test_other in test_other.py needs it: {problem}"
-    assert any("test_beside" in line and reason in line for line in lines)
+    left = [line for line in lines if reason in line]
+    assert any("test_beside" in line for line in left)
+    # So has a test that was refused before.
+    assert any(": test_other: " in line for line in left) == ("set_response" in other)
 
 
 @pytest.mark.parametrize(
@@ -896,16 +899,25 @@ def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
 def test_all_tests_stay_if_a_file_cannot_have_a_copy(
     folder: Path, conftest: str, other: str
 ) -> None:
-    _, old = write_own_mock(folder, NEEDS_OWN_MOCK, other)
+    refused = """
+        def test_refused(mock_llm_calls):
+            mock_llm_calls.set_response("gpt-4o-mini", None, "Hi")
+            assert "Mock" in str(app.get_usage())
+        """
+    _, old = write_own_mock(folder, NEEDS_OWN_MOCK, refused, other)
+    old_other = (folder / "test_other.py").read_text()
     old_conftest = write(folder / "conftest.py", conftest)
     lines = migrate(".")[1]
     assert (folder / "conftest.py").read_text() == old_conftest
     assert (folder / "inner" / "test_app.py").read_text() == old
+    assert (folder / "test_other.py").read_text() == old_other
     reason = (
         "mock_llm_calls, mock_llm_responses of conftest.py hides a fixture of llm_mock, and "
         "test_other in test_other.py needs it: it fails without it: "
     )
-    assert sum(reason in line for line in lines) >= 4
+    # The two fixtures, and three tests.
+    assert sum(reason in line for line in lines) == 5
+    assert "Rewritten: 0 tests" in lines[-1]
 
 
 def test_fixtures_that_hide_ours_stay_without_a_run(folder: Path) -> None:
@@ -1002,6 +1014,15 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
             monkeypatch.setattr("app.get_model", lambda name: Model())
             assert isinstance(app.ask_until_real(), str)
 
+        @pytest.fixture
+        def no_call(monkeypatch):
+            monkeypatch.setattr("app.get_model", lambda name: Mock())
+
+        def test_library(no_call):
+            with patch("app.llm") as library:
+                library.get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.llm.get_model("gpt-4o").prompt("a").text() == "Hello"
+
         def test_two_patches():
             model = Mock()
             model.prompt.return_value.text.return_value = "Hello"
@@ -1017,6 +1038,7 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
         in (told["test_conversation"])
     )
     # Nobody knows how often its prompt was called.
+    assert "verified: it passes" in told["test_library"]
     assert "verified: it passes" in told["test_class"]
     assert "verified: it passes" in told["test_two_patches"]
 
