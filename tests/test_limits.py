@@ -1252,6 +1252,8 @@ CONSTANTS: dict[str, float] = {
     "boundaries/http/http1.py MAX_BODY_BYTES": 64 * 1024 * 1024,
     "boundaries/http/http1.py MAX_HEAD_BYTES": 64 * 1024,
     "boundaries/http/http1.py MAX_CHUNK_LINE_BYTES": 1_024,
+    # A time, tried in test_placeholder_keys.py
+    "boundaries/http/placeholder_keys.py AZURE_EXPIRY": 32_472_144_000,
     # Seconds, which processes and clocks wait. Those of the server are tried in test_connection.py.
     "agents/mcp_session.py PROBE_TIMEOUT": 5.0,
     "agents/mcp_session.py CLOSING": 2.0,

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -431,6 +432,7 @@ def test_azure_gives_a_placeholder_token_for_models(method: str) -> None:
     asynchronous = pytest.importorskip("azure.identity.aio")
     token = getattr(identity.DefaultAzureCredential(), method)(AZURE_SCOPE)
     assert token.token == PLACEHOLDER_KEY
+    assert datetime.fromtimestamp(token.expires_on, timezone.utc).year == 2999
 
     async def request() -> Any:
         return await getattr(asynchronous.DefaultAzureCredential(), method)(AZURE_SCOPE)
