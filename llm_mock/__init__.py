@@ -1,18 +1,18 @@
 """Test code that calls large language models: fast, deterministic, without keys and cost.
 
-As a pytest plugin it mocks every test. Its fixtures:
+The pytest plugin mocks the models in every test. Its fixtures:
 
     mock_llm_responses          sets the replies: `set`, `add`, `script`, `set_error`, …
-    mock_llm_calls              the same mock, to look at the calls: `calls`, `last_call`,
+    mock_llm_calls              the same mock, to check the calls: `calls`, `last_call`,
                                 `assert_called_once_with`, …
-    debug_llm                   the same mock; logs each call, and prints all after the test
+    debug_llm                   the same mock; logs each call, and prints all calls after the test
     llm_mock_server             a server that answers other programs;
-                                llm_mock_session_server is the one for wider scopes
+                                llm_mock_session_server is for fixtures of wider scopes
     llm_mock_cassette           records real calls and replays them;
-                                llm_mock_cassette_config configures that
+                                llm_mock_cassette_config configures the cassette
     llm_mock_misbehaviour       the misbehaviour of the models in this run of the test
     aitest_run, aitest_run_sync run an agent
-    llm_assert, llm_score       have a model judge a text or an image
+    llm_assert, llm_score       let a model judge a text or an image
 
     def test_mail_is_sorted(mock_llm_responses):
         mock_llm_responses.set("gpt-4o-mini", "mail-sorter")
@@ -20,13 +20,13 @@ As a pytest plugin it mocks every test. Its fixtures:
         mock_llm_responses.assert_called_once_with("sort my mail")
 
 Replies: Reply, ToolCall, call, BrokenToolCall, Citation, Logprob, Event, Latency, and the parts
-WebSearch, CodeInterpreter, McpCall, FileSearch, ImageGeneration and Audio; ready-made replies are
+WebSearch, CodeInterpreter, McpCall, FileSearch, ImageGeneration and Audio. Ready-made replies are
 in `llm_mock.templates`.
-The mock: LLMMock (the first specification calls it MockGetModel), ResponseConfigurator (its
-methods that set replies), Call, ABSENT, Misbehaviour. Without the plugin: create_mock_get_model,
+The mock: LLMMock (MockGetModel in the first specification), ResponseConfigurator (its methods that
+set replies), Call, ABSENT, Misbehaviour. Without the plugin: create_mock_get_model,
 MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
 Assertions: assert_llm_called_times, assert_prompt_contains, assert_cost_below,
-assert_tokens_below, and the methods of the mock and of its models.
+assert_tokens_below, and methods of the mock and of its models.
 Errors: LLMMockError and its subclasses EndlessToolCalls, ErrorNotRebuilt, InvalidBudget,
 InvalidLatency, InvalidReply, InvalidToolCall, LLMTooOld, MissingExtra, QueuedReplyNotAllowed,
 RealModelCall, SchemaViolation, UnexpectedCall, UnknownMisbehaviour and UnusedReplies.
@@ -36,8 +36,7 @@ Cassettes are in `llm_mock.cassettes`, agents in `.agents`, prompt suites in `.s
 plain-language tests in `.specs`, checks in `.checks`; everything else is private. __version__ is
 the version.
 
-The public names are loaded when they are first used; importing the package imports neither `llm`
-nor pytest.
+The public names are loaded on first use, so importing the package imports neither `llm` nor pytest.
 
 PYTEST_DONT_REWRITE
 """
@@ -96,7 +95,7 @@ if TYPE_CHECKING:
     from llm_mock.errors import UnknownMisbehaviour as UnknownMisbehaviour
     from llm_mock.errors import UnusedReplies as UnusedReplies
 
-# Read by hatchling, too: the one place of the version.
+# hatchling reads the version from here.
 __version__ = "0.1.0"
 
 # The imports above are for type checkers. At run time each name is imported from its module when it
@@ -131,5 +130,5 @@ __getattr__, _ = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:
-    # Only the public names, without those that imports in this file leave behind.
+    # Only the public names, without the names of imports in this file.
     return sorted(__all__)

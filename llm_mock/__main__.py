@@ -2,5 +2,5 @@
 
 from llm_mock.cli import main
 
-# Without the name, the usage line would begin with `__main__.py`.
+# Without `prog_name`, the usage line would begin with `__main__.py`.
 main(prog_name="llm-mock")

@@ -41,8 +41,8 @@ def main() -> None:
       validate, schema, mcp  pip install 'pytest-llm-mock[suites,specs]'
       migrate                pip install 'pytest-llm-mock[migrate]'
     """
-    # No output may show a key. They are read when the first text is redacted, which most commands
-    # never do.
+    # No output may show a key. The keys are read when the first text is redacted, so most commands
+    # never read them.
     SECRET_SOURCES.append(_get_stored_keys)
 
 
@@ -86,7 +86,7 @@ def _get_stored_keys() -> list[str]:
     "text",
     "-k",
     metavar="TEXT",
-    help="Run only cases whose name contains this text, in upper or lower case.",
+    help="Run only cases whose name contains this text (case-insensitive).",
 )
 @click.option(
     "--repeat",
@@ -96,10 +96,10 @@ def _get_stored_keys() -> list[str]:
 )
 @click.option(
     "--threshold",
-    # Above 0: every case would reach that.
+    # Above 0, because every case reaches 0.
     type=FiniteNumber(0, 1, min_open=True),
     metavar="SHARE",
-    help="Pass a case if at least this share of its runs passes (up to 1).",
+    help="Pass a case if at least this share of its runs passes (above 0, at most 1).",
 )
 @click.option(
     "-j",
@@ -114,19 +114,19 @@ def _get_stored_keys() -> list[str]:
     type=click.IntRange(0, MOST_RETRIES),
     default=0,
     metavar="N",
-    help="Run a failed case up to N times more.",
+    help="Retry a failed case up to N times.",
 )
 @click.option(
     "--max-cost",
     type=FiniteNumber(min=0),
     metavar="DOLLARS",
-    help="Start no further case once this much is spent.",
+    help="Start no more cases after this cost is reached.",
 )
 @click.option(
     "--timeout",
     type=FiniteNumber(0, LONGEST, min_open=True),
     metavar="SECONDS",
-    help="End each run of a case after this time.",
+    help="Stop each run of a case after this time.",
 )
 @click.option(
     "--judge",
@@ -137,7 +137,7 @@ def _get_stored_keys() -> list[str]:
     "--min-score",
     type=FiniteNumber(0, 1, min_open=True),
     metavar="SCORE",
-    help="Pass a suite if it reaches this score (up to 1).",
+    help="Pass a suite if its score is at least this (at most 1).",
 )
 @click.option(
     "--cassette",
@@ -148,8 +148,8 @@ def _get_stored_keys() -> list[str]:
     "--record",
     type=click.Choice(RECORD_MODES),
     # No default here, because --record without --cassette is an error.
-    help="With --cassette: set the record mode. The default is llm_mock_record of the ini file, or "
-    "else new_episodes, which records the calls that no cassette contains.",
+    help="With --cassette: set the record mode. The default is ini llm_mock_record, or else "
+    "new_episodes, which records the calls that no cassette contains.",
 )
 @click.option(
     "output",
@@ -158,7 +158,7 @@ def _get_stored_keys() -> list[str]:
     multiple=True,
     metavar="FILE",
     callback=parse_outputs,
-    help="Write the results to a file that ends in .json, .xml (JUnit), .md or .html; repeatable.",
+    help="Write the results to this .json, .xml (JUnit), .md or .html file; repeatable.",
 )
 @click.option(
     "--baseline",
@@ -173,9 +173,9 @@ def _get_stored_keys() -> list[str]:
 )
 @files_in
 def test(**options: Any) -> None:
-    """Run suites of prompts and plain-language tests: files, or all in a folder, by their kind.
+    """Run suites of prompts and plain-language tests, from files or folders.
 
-    A suite runs against the agent of a role file, or against the target that it names.
+    A suite runs against the agent of a role file, or against the target that the suite names.
 
     \b
       llm-mock test tests --dry-run
@@ -188,18 +188,18 @@ def test(**options: Any) -> None:
 
     Needs pip install 'pytest-llm-mock[suites]', plain-language tests [suites,specs].
 
-    Exit codes: 0, all cases passed; with --baseline, none broke and no new one failed. 1, a case
-    failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
+    Exit codes: 0, all cases passed (with --baseline: no case broke and no new case failed). 1, a
+    case failed or was not run, or a file is invalid. 2, wrong usage. 130, Ctrl-C.
     """
     if options["cassette"] and options["dry_run"]:
-        problem = "--cassette records a real run, and --dry-run calls no model"
-        raise click.UsageError(f"{problem}: give one of them.")
+        problem = "--cassette records a real run, but --dry-run calls no model"
+        raise click.UsageError(f"{problem}: use only one of them.")
     if options["update"] and options["dry_run"]:
-        problem = "--update saves the outputs of a real run, and --dry-run simulates the model"
-        raise click.UsageError(f"{problem}: give one of them.")
+        problem = "--update saves the outputs of a real run, but --dry-run simulates the model"
+        raise click.UsageError(f"{problem}: use only one of them.")
     if options["record"] and not options["cassette"]:
-        raise click.UsageError("--record needs --cassette: give both.")
-    # Within the context, as a missing extra is an error of the import.
+        raise click.UsageError("--record needs --cassette: use both.")
+    # Imported within the context, because the import of a missing extra raises an error.
     with report_errors():
         from llm_mock.commands.test import RunOptions, run_suites
 
@@ -212,7 +212,7 @@ def test(**options: Any) -> None:
 @click.option(
     "--model",
     metavar="MODEL",
-    # `parse_model` refuses a second one, which click would silently prefer.
+    # `parse_model` refuses a second model; click would silently use the last one.
     multiple=True,
     callback=parse_model,
     help="Use this model of llm instead of the role's.",
@@ -222,7 +222,7 @@ def test(**options: Any) -> None:
     "-p",
     "--prompt",
     metavar="PROMPT",
-    help="Send this prompt to the agent; by default standard input.",
+    help="Send this prompt to the agent. The default is standard input.",
 )
 @click.option(
     "-i",
@@ -295,7 +295,7 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
 
     The tools of plain-language tests are started with the plugins of their project; none is called.
 
-    Exit codes: 0, all files are valid. 1, a file is wrong.
+    Exit codes: 0, all files are valid. 1, a file is invalid.
     """
     from llm_mock.commands.validate import describe_file
 
@@ -304,7 +304,7 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
         try:
             click.echo(redact(f"{path}: {describe_file(path, files_in)}"))
         except LLMMockError as error:
-            # The other files are checked all the same.
+            # The other files are checked, too.
             exit_code = 1
             print_message("Error", str(error))
     raise SystemExit(exit_code)
@@ -314,18 +314,19 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     short_help="Serve scripted replies to SDKs of any language.",
     epilog="Documentation: llm-mock docs server.",
 )
-# Optional, as --record needs no script. Not a path: it may name a function.
+# Optional, because --record needs no script. Not a path, because it may name a function.
 @click.argument("script", required=False)
 @click.option(
     "--host",
-    help="Listen on this address; by default 127.0.0.1, where Host must be this machine.",
+    help="Listen on this address. The default is 127.0.0.1, where the Host header must name this "
+    "machine.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=0,
     metavar="N",
-    help="Listen on this port; by default a free one.",
+    help="Listen on this port. The default is a free port.",
 )
 @click.option(
     "--keep",
@@ -333,21 +334,21 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     default=1_000,
     show_default=True,
     metavar="N",
-    help="Keep the last N calls in memory; earlier ones are only counted.",
+    help="Keep the last N calls in memory, and only count earlier calls.",
 )
 @click.option(
     "--strict",
     type=click.Choice(EITHER_LEVEL),
     default="off",
-    help="Set the level for calls without a matching reply: off (default) answers them with the "
-    "default reply, error refuses them.",
+    help="Set the reaction to calls without a matching reply: off (default) sends the default "
+    "reply, error refuses the call.",
 )
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="CASSETTE",
-    help="Send calls that neither the script nor this cassette answers to the provider, with the "
-    "client's key, and record the answers.",
+    help="Record to this cassette: send calls that neither the script nor the cassette answers to "
+    "the provider, with the client's key.",
 )
 @click.option(
     "--upstream",
@@ -362,14 +363,14 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     "disabled_rules",
     multiple=True,
     metavar="NAME",
-    help="Switch off this rule of providers; repeatable.",
+    help="Disable this rule of providers; repeatable.",
 )
 @click.option(
     "--control-token",
     metavar="TOKEN",
     envvar="LLM_MOCK_CONTROL_TOKEN",
     show_envvar=True,
-    help="Let programs on other machines use the control API, if they send this token as "
+    help="Let programs on other machines use the control API if they send this token: "
     "Authorization: Bearer TOKEN. Programs on this machine need no token.",
 )
 def serve(
@@ -383,16 +384,16 @@ def serve(
     disabled_rules: tuple[str, ...],
     control_token: str | None,
 ) -> None:
-    """Answer the SDKs of OpenAI, Anthropic, Google and Mistral in any language, until Ctrl-C.
+    """Run a server that answers SDKs of OpenAI, Anthropic, Google and Mistral, until Ctrl-C.
 
     \b
       llm-mock serve replies.yaml --port 8080
 
-    SCRIPT is a YAML file of replies, or package.module:function, which is called with the object
-    that configures the mock. The server does not check who connects, so listen only where you trust
+    SCRIPT is a YAML file of replies, or package.module:function, a function that configures the
+    mock, which is its argument. The server accepts all connections, so listen only where you trust
     all programs.
 
-    Tests in any language control the server by HTTP, with JSON as in the YAML file:
+    Tests in any language control the server over HTTP. JSON bodies have the form of the YAML file:
 
     \b
       POST /_llm_mock/replies    set replies
@@ -411,10 +412,9 @@ def serve(
 
         if strict == "error" and record is not None:
             problem = "--strict error refuses the calls that --record sends to the provider"
-            raise click.UsageError(f"{problem}: give one of them.")
+            raise click.UsageError(f"{problem}: use only one of them.")
         if upstreams and record is None:
-            problem = "--upstream names a server to record, and there is no --record CASSETTE"
-            raise click.UsageError(f"{problem}: give it, too.")
+            raise click.UsageError("--upstream needs --record CASSETTE: use both.")
         serve_script(
             script, host, port, strict, record, keep, disabled_rules, control_token, upstreams
         )
@@ -431,7 +431,7 @@ def mcp() -> None:
       llm-mock mcp
       claude mcp add llm-mock -- llm-mock mcp
 
-    The agent works in the folder in which the command is started.
+    The agent works in the folder where you start the command.
     """
     with report_errors():
         from llm_mock.commands.mcp_server import serve as serve_agent
@@ -467,23 +467,23 @@ def mcp() -> None:
     help="Exit with 1 if something has no counterpart. The files are still written.",
 )
 def import_file(source: Path, output: Path | None, hosts: tuple[str, ...], strict: bool) -> None:
-    """Convert a promptfoo configuration to a suite, or a cassette of VCR or pytest-recording.
+    """Convert a promptfoo configuration to a suite, or a VCR cassette to a cassette.
 
     \b
       llm-mock import promptfooconfig.yaml
       llm-mock import tests/cassettes/test_greeting/test_hello.yaml
 
     Each line of the output names something that cannot be converted. An assertion without a
-    counterpart becomes one that is skipped, with the reason. By default the result is
-    beside FILE: promptfooconfig.suite.yaml and its role, or test_hello.llm.yaml, where its test
-    finds it. A cassette never contains a key.
+    counterpart becomes a skipped assertion with the reason. By default, the result is written
+    beside FILE: promptfooconfig.suite.yaml and its role, or test_hello.llm.yaml, where the test
+    looks for it. A cassette never contains a key.
     """
     with report_errors():
         from llm_mock.commands.import_file import import_file as convert_file
 
         is_whole = convert_file(source, output, hosts)
     if strict and not is_whole:
-        print_message("Error", "--strict: the lines above name what has no counterpart.")
+        print_message("Error", "--strict: the parts in the lines above have no counterpart.")
         raise SystemExit(1)
 
 
@@ -493,7 +493,7 @@ def import_file(source: Path, output: Path | None, hosts: tuple[str, ...], stric
 )
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 def docs(words: tuple[str, ...]) -> None:
-    """Print the list of pages, a page, or the sections that contain some words.
+    """Print the list of pages, one page, or the sections that contain the words.
 
     \b
       llm-mock docs
@@ -517,7 +517,7 @@ def docs(words: tuple[str, ...]) -> None:
     type=click.Path(path_type=Path),
     metavar="PATHS",
 )
-@click.option("--check", is_flag=True, help="Only list the changes; exit code 1 if there are any.")
+@click.option("--check", is_flag=True, help="Only list the changes. Exit with 1 if there are any.")
 @click.option("--write", is_flag=True, help="Write the files instead of showing the changes.")
 @click.option("--learn", is_flag=True, help="Run the old tests once, to learn their models.")
 @click.option("--no-verify", is_flag=True, help="Write without running the tests.")
@@ -535,15 +535,15 @@ def migrate(
       llm-mock migrate tests                    shows the changes
       llm-mock migrate --learn --write tests    rewrites, with the ids of models
 
-    With --write the old tests and then the new ones are run. A test is rewritten only if both
-    pass. For the others, the output says where, why, and what to write.
+    With --write, the command runs the old tests and then the new ones. It rewrites a test only if
+    both pass. For other tests, the output shows the line, the reason and the fix.
 
-    Exit codes: 0. 1, a file is wrong, or --check found changes. 2, wrong usage.
+    Exit codes: 0, success. 1, a file is invalid, or --check found changes. 2, wrong usage.
     """
     if check and write:
-        raise click.UsageError("--check writes nothing: give --check or --write.")
+        raise click.UsageError("--check writes nothing: use only one of --check and --write.")
     if no_verify and not write:
-        raise click.UsageError("--no-verify needs --write: only what is written is verified.")
+        raise click.UsageError("--no-verify needs --write: use both.")
     with report_errors():
         from llm_mock.commands.migrate import migrate as migrate_paths
 

@@ -3,8 +3,8 @@
 PYTEST_DONT_REWRITE
 """
 
-# The last line above keeps pytest from rewriting assertions in this module, which takes longer than
-# to import it.
+# The last line above keeps pytest from rewriting assertions in this module, because that takes
+# longer than the import.
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class LLMMockError(Exception):
     """Base class of all exceptions of this package."""
 
 
-# Most errors derive from a built-in one, too: `except ValueError` of an application or test catches
-# them, and pytest shows an `AssertionError` as a failure and not as a crash.
+# Most errors also derive from a built-in error, so that `except ValueError` of an application or a
+# test catches them, and pytest shows an `AssertionError` as a failed assertion.
 
 
 class InvalidReply(LLMMockError, TypeError):
-    """A value that cannot be a reply, or an error of a reply."""
+    """An invalid reply, or an invalid argument for one."""
 
 
 class ReplyNotSent(InvalidReply):
@@ -38,11 +38,11 @@ class LLMTooOld(LLMMockError):
 
 
 class LibraryChanged(LLMMockError):
-    """A call by a library that no longer has what this package needs to answer it."""
+    """A call by a version of a library that this package does not support."""
 
 
 class MissingExtra(LLMMockError, ImportError):
-    """A feature whose library is not installed; the message has the `pip install` command."""
+    """A feature whose library is not installed; the message contains the `pip install` command."""
 
 
 class InvalidBudget(LLMMockError, ValueError):
@@ -54,10 +54,10 @@ class InvalidLatency(LLMMockError, ValueError):
 
 
 class UnexpectedCall(LLMMockError, AssertionError):
-    """A call that matches no configured reply, under strict or over HTTP.
+    """A call that matches no configured reply, in a strict test or over HTTP.
 
-    `llm` raises it. An SDK raises its own error for it, such as `openai.BadRequestError`. The test
-    fails even if the application catches the error.
+    Calls through `llm` raise this error. An SDK raises its own error instead, such as
+    `openai.BadRequestError`. The test fails even if the application catches the error.
     """
 
 
@@ -66,7 +66,7 @@ class UnknownMisbehaviour(LLMMockError, ValueError):
 
 
 class EndlessToolCalls(LLMMockError, AssertionError):
-    """An application that lets a model call tools without end."""
+    """A conversation in which the model calls tools without end."""
 
 
 class ErrorNotRebuilt(LLMMockError):
@@ -74,14 +74,14 @@ class ErrorNotRebuilt(LLMMockError):
 
 
 class RealModelCall(LLMMockError, AssertionError):
-    """A call of a real model that the project refuses."""
+    """A call to a real model that the project does not allow."""
 
 
 class SchemaViolation(LLMMockError, AssertionError):
-    """A scripted reply that violates the requested schema, where that is an error."""
+    """A scripted reply that violates the requested schema, if violations are errors."""
 
 
-# Warnings derive from `UserWarning`, as Python hides a `DeprecationWarning` of other modules.
+# Warnings derive from `UserWarning`, because Python hides a `DeprecationWarning` of other modules.
 
 
 class SchemaViolationWarning(UserWarning):
@@ -89,7 +89,7 @@ class SchemaViolationWarning(UserWarning):
 
 
 class ListReplyWarning(UserWarning):
-    """A list of texts given as one reply, where several replies may be meant."""
+    """A list of texts as one reply, which may be meant as several replies."""
 
 
 class QueuedReplyNotAllowed(LLMMockError):
@@ -109,15 +109,15 @@ class IncompleteCassetteWarning(UserWarning):
 
 
 class HookFailureWarning(UserWarning):
-    """A hook of the plugin that only reports failed; the outcomes of the tests are pytest's own."""
+    """A failure in a reporting hook of the plugin, which does not affect the test outcomes."""
 
 
 class InvalidFile(LLMMockError):
-    """An unreadable or invalid file; the message names file and line."""
+    """An unreadable or invalid file; the message names the file and the line."""
 
 
 class CassetteMiss(LLMMockError, AssertionError):
-    """A call that is not in the cassette, where nothing may be recorded."""
+    """A call that is not in the cassette and that must not be recorded."""
 
 
 class NotRecordable(LLMMockError):
@@ -137,7 +137,7 @@ class HostNotAllowed(LLMMockError):
 
 
 class InvalidHostPattern(LLMMockError, ValueError):
-    """An invalid host, or pattern of hosts, in the settings."""
+    """An invalid host or host pattern in the settings."""
 
 
 class InvalidAgent(LLMMockError, ValueError):

@@ -92,10 +92,10 @@ from llm_mock.plugin.summary import (
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, object, object]:
-    """Start the run before conftests are imported, which may import models."""
+    """Start the run before conftests are imported, because they may import models."""
     get_run(early_config)
     result = yield
-    # Now, because conftests add options, too. A fault must not replace pytest's own error.
+    # After the conftests, because they add options, too. An error here must not hide pytest's own.
     with suppress(Exception):
         _explain_unknown_options(parser, args)
     return result
@@ -124,7 +124,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise collect_ini_errors(config, has_all_keys=True) from None
     run = get_run(config)
     begin(config)
-    # Present in a worker of pytest-xdist only.
+    # Only a worker of pytest-xdist has it.
     environment = getattr(config, "workerinput", {}).get(ENVIRONMENT)
     if environment:
         run.user_environment = json.loads(environment)
@@ -142,7 +142,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _check_ini_keys(config: pytest.Config) -> None:
-    """Raise a pytest.UsageError for an ini key that is surely a misspelt one of the plugin."""
+    """Raise a pytest.UsageError for an ini key that is probably a misspelt key of the plugin."""
     if not list_written_keys(config):
         return
     from llm_mock.plugin.misspelt_names import find_unknown_keys
@@ -153,12 +153,12 @@ def _check_ini_keys(config: pytest.Config) -> None:
 
 
 def _choose_judge(config: pytest.Config) -> None:
-    """Set the judge of checks that name none, for the run."""
+    """Set the judge for all checks of the run that do not name one."""
     override = config.getoption("--llm-mock-judge") or None
     default = config.getini("llm_mock_judge") or None
     if override is None and default is None:
         return
-    # Imported here, as few projects have a judge.
+    # Imported here, because few projects have a judge.
     from llm_mock.core.judge_choice import JudgeChoice, choose_judge
 
     stack = ExitStack()
@@ -200,8 +200,8 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 @reporting_hook()
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name agents and their parts in the ids of tests by their own `llm_mock_id`."""
-    # On the type: a mock object of the project has every attribute.
+    # Checked on the type, because a mock object of the project has every attribute.
     if getattr(type(val), "llm_mock_id", None) is None:
         return None
-    # Not `val.llm_mock_id`, as mypy knows no such attribute of an object.
+    # Not `val.llm_mock_id`, because mypy refuses unknown attributes of an `object`.
     return str(getattr(val, "llm_mock_id"))  # noqa: B009

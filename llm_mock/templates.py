@@ -25,13 +25,13 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import described
 
-# For the whole module: an invalid argument is reported on the line of the test.
+# Hides all functions of this module, so that errors are reported on the line of the test.
 __tracebackhide__ = True
 
 if TYPE_CHECKING:
     import llm
 
-# Fixed texts, as tests and snapshots must see the same reply in every run.
+# Fixed texts, because tests and snapshots must see the same reply in every run.
 REFUSAL = "I'm sorry, but I can't help with that."
 SENTENCES = (
     "The first thing to look at is what was asked.",
@@ -54,7 +54,7 @@ GUESSED_NAMES = {
     "server_error": "api_error internal_error internal_server_error",
     "truncated": "length max_tokens",
 }
-"""Names that newcomers guess, separated by spaces, by the template that they mean."""
+"""Wrong names that tests often use, separated by spaces, by the right template."""
 
 
 def __getattr__(name: str) -> object:
@@ -86,19 +86,19 @@ def classification(
 
     Args:
         label: the class of the text.
-        confidence: a second field of the answer, from 0 to 1; left out by default.
+        confidence: a second field of the answer, from 0 to 1; omitted by default.
         field: the name of the label's field.
         details: further keyword arguments of `Reply`.
     """
     data: JSONObject = {field: label}
-    # Left out by default: a schema with `additionalProperties: false` would forbid it.
+    # Omitted by default, because a schema with `additionalProperties: false` would forbid it.
     if confidence is not None:
         data["confidence"] = confidence
     return Reply(data=data, **details)
 
 
 def extraction(*records: Any, field: str = "items", **details: Any) -> Reply:
-    """Return extracted records as a list under `items`, as `llm.schema_dsl(…, multi=True)` asks.
+    """Return extracted records as a list under `items`, as in `llm.schema_dsl(…, multi=True)`.
 
     Args:
         records: mappings or pydantic instances, one for each item found.
@@ -123,14 +123,14 @@ def yes_no(answer: bool, reason: str, *, field: str = "answer", **details: Any) 
 
 
 class ToolCallThenAnswer:
-    """A reply function that calls a tool, and answers once there is a result; see `tool_call`."""
+    """A reply function that calls a tool, and answers after its result; see `tool_call`."""
 
     def __init__(self, call: Reply, then: object) -> None:
         self.call = call
         self.then = then
 
     def __call__(self, prompt: llm.Prompt) -> Any:
-        """Return the tool call, or the answer if the prompt has a tool's result."""
+        """Return the tool call, or the answer if the prompt contains a tool result."""
         # `llm` sends the results of tools with the next prompt of the conversation.
         if not prompt.tool_results:
             return self.call
@@ -141,7 +141,7 @@ class ToolCallThenAnswer:
 def tool_call(
     name: str, arguments: Mapping[str, object] | None = None, *, then: object, **details: Any
 ) -> ToolCallThenAnswer:
-    """Return a reply function that answers with a tool call first, then with a final answer.
+    """Return a reply function that first returns a tool call, then a final answer.
 
     Example:
         `reply = templates.tool_call("weather", {"city": "Rome"}, then="Sunny.")`
@@ -150,15 +150,14 @@ def tool_call(
     Args:
         name: the name of an offered tool.
         arguments: the arguments of the call.
-        then: the answer after the tool's result: any reply, such as a function of the request,
-            which finds the result in `prompt.tool_results[0].output`.
+        then: the answer after the tool result: any reply. A reply function finds the result in
+            `prompt.tool_results[0].output`.
         details: further keyword arguments of the `Reply` that calls the tool.
 
     Returns:
         A reply function, for `set` or for `add(…, times=2)`.
     """
-    # The result is not used: an invalid reply raises here, on the line of the test, and not later
-    # in a call.
+    # Only a check: an invalid reply raises here, on the line of the test, and not later in a call.
     to_reply(then)
     given = {} if arguments is None else dict(arguments)
     call = ToolCall(name, given)
@@ -167,7 +166,7 @@ def tool_call(
 
 
 def refusal(text: str = REFUSAL, **details: Any) -> Reply:
-    """Return a refusal, in the field that the API has for one, whatever schema was requested.
+    """Return a refusal, in the API's own field for refusals, even if the request has a schema.
 
     Args:
         text: the text of the refusal.
@@ -179,18 +178,20 @@ def refusal(text: str = REFUSAL, **details: Any) -> Reply:
 def truncated(content: object, *, after: int | None = None, **details: Any) -> Reply:
     """Return an answer that is cut off at the limit of output tokens.
 
-    SDKs get it with the reason `length`, in the words of their provider. Through `llm`,
-    `response_json` has `"finish_reason": "length"`, as the payload of OpenAI's models. For another
-    provider give its payload, such as `response_json={"stop_reason": "max_tokens"}`.
+    SDKs receive the provider's finish reason for this limit, such as `length`. Through `llm`,
+    `response_json` has `"finish_reason": "length"`, like the payload of OpenAI's models. For
+    another provider, pass its payload, such as `response_json={"stop_reason": "max_tokens"}`.
 
     Args:
-        content: the whole answer: text, or any value with a JSON form.
+        content: the whole answer: text, or any JSON value.
         after: the number of characters to keep; by default half of them.
         details: further keyword arguments of `Reply`.
     """
     whole = content if isinstance(content, str) else to_json_text(content)
     if after is not None and not is_whole(after):
-        raise InvalidReply(f"after={described(after)}: give a whole number of characters from 0.")
+        raise InvalidReply(
+            f"after={described(after)}: pass a whole number of characters of at least 0."
+        )
     if after is None:
         after = len(whole) // 2
     text = whole[:after]
@@ -199,7 +200,7 @@ def truncated(content: object, *, after: int | None = None, **details: Any) -> R
         "role": "assistant",
         "finish_reason": "length",
     }
-    # Half a JSON document fits no schema, and must not be reported as a violation.
+    # Half a JSON document violates every schema, which must not be reported.
     details.setdefault("invalid", True)
     details.setdefault("response_json", payload)
     details.setdefault("finish_reason", "length")
@@ -207,14 +208,14 @@ def truncated(content: object, *, after: int | None = None, **details: Any) -> R
 
 
 def long_answer(words: int = 1000, **details: Any) -> Reply:
-    """Return a long text, streamed word by word and always the same.
+    """Return a long text, always the same one, streamed word by word.
 
     Args:
         words: the number of words.
         details: further keyword arguments of `Reply`.
     """
     if not is_whole(words):
-        raise InvalidReply(f"words={described(words)}: give a whole number from 0.")
+        raise InvalidReply(f"words={described(words)}: pass a whole number of at least 0.")
     text = " ".join(SENTENCES)
     paragraph = [f"{word} " for word in text.split()]
     last_word = paragraph.pop().rstrip()
@@ -229,18 +230,18 @@ def long_answer(words: int = 1000, **details: Any) -> Reply:
 def rate_limit(*, retry_after: float | None = None, **details: Any) -> Reply:
     """Return the provider's rate limit error, such as `openai.RateLimitError`.
 
-    An SDK raises its own exception for the provider's response. Through `llm` it is the exception
-    of OpenAI's or Anthropic's SDK for their models, if the SDK is installed, else an
-    `llm.ModelError`. The same holds for the errors below.
+    An SDK raises its own exception for the provider's response. Calls through `llm` raise the
+    exception of OpenAI's or Anthropic's SDK for their models if the SDK is installed, and otherwise
+    an `llm.ModelError`. The errors below work the same way.
 
     Example:
         `replies = [templates.rate_limit(retry_after=2), "at last"]`
         `mock_llm_responses.script("gpt-4o-mini", *replies)`
 
     Args:
-        retry_after: the header `Retry-After` in seconds, 1 by default.
-        details: further keyword arguments of `Reply`, such as `chunks` and `error_after` for the
-            chunks that come before the error.
+        retry_after: the header `Retry-After` in seconds; by default 1.
+        details: further keyword arguments of `Reply`, such as `chunks` and `error_after` to send
+            chunks before the error.
     """
     error = ProviderError("rate_limit", retry_after)
     return Reply(error=error, **details)
@@ -250,7 +251,7 @@ def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
     """Return the provider's error for overload: status 503, or 529 from Anthropic.
 
     Args:
-        retry_after: the header `Retry-After` in seconds; left out by default.
+        retry_after: the header `Retry-After` in seconds; omitted by default.
         details: further keyword arguments of `Reply`.
     """
     error = ProviderError("overloaded", retry_after)
@@ -258,7 +259,7 @@ def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
 
 
 def server_error(**details: Any) -> Reply:
-    """Return the provider's error for a failure of its own: status 500.
+    """Return the provider's internal server error: status 500.
 
     Args:
         details: further keyword arguments of `Reply`.
@@ -267,7 +268,7 @@ def server_error(**details: Any) -> Reply:
 
 
 def context_overflow(**details: Any) -> Reply:
-    """Return the provider's error for a prompt that is longer than the model's context.
+    """Return the provider's error for a prompt that exceeds the model's context.
 
     Args:
         details: further keyword arguments of `Reply`.

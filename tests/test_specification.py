@@ -245,7 +245,7 @@ def test_assertion_helpers_explain_themselves(mock_llm_calls: LLMMock) -> None:
     assert_llm_called_times(mock_llm_calls, "m", 1)
     assert_prompt_contains(mock_llm_calls, "m", "analyze")
     with pytest.raises(
-        AssertionError, match=r"(?s)Expected 2 calls, got 1 of model 'm'.*'analyze this'"
+        AssertionError, match=r"(?s)Expected 2 calls, got 1 to model 'm'.*'analyze this'"
     ):
         assert_llm_called_times(mock_llm_calls, "m", 2)
     with pytest.raises(AssertionError, match=r"(?s)No prompt contained 'generate'.*'analyze this'"):

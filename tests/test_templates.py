@@ -331,10 +331,10 @@ def test_an_error_that_cannot_be_made_names_the_template(error: type[Exception],
     get_model = create_mock_get_model()
     for method in (get_model.set_error, get_model.set, get_model.add):
         with pytest.raises(
-            InvalidReply, match=rf"cannot be raised without arguments .* Give templates\.{name}\(\)"
+            InvalidReply, match=rf"cannot be raised without arguments .* Pass templates\.{name}\(\)"
         ):
             method("m", error)
-    with pytest.raises(InvalidReply, match=r"Give an instance of it\.$"):
+    with pytest.raises(InvalidReply, match=r"Pass an instance of it\.$"):
         get_model.set_error("m", openai.NotFoundError)
     with pytest.raises(InvalidReply, match="this reply has none"):
         get_model.set_error("m", Reply("an answer"))

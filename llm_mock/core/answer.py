@@ -1,4 +1,4 @@
-"""Answers: the events that a boundary plays into its library's response, with their times."""
+"""Answers: the events that a boundary turns into its library's response, with their times."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 class Answer(NamedTuple):
-    """The answer to a call, as a stream of events that can be played once."""
+    """The answer to a call, as a stream of events that can be read once."""
 
     reply: Reply
-    """The configured, generated or recorded reply. A boundary also reads from it what belongs to
-    the answer as a whole, such as its usage."""
+    """The configured, generated or recorded reply. A boundary also reads fields of the whole answer
+    from it, such as the usage."""
     record: Call
     """The complete record of the call, with the tokens of the answer."""
     history: History
     """The history with the record."""
     waits: Sequence[float] | None
-    """The seconds before each event; None if they come at once."""
+    """The seconds before each event; None for no waits."""
     real_time: bool
     """Whether to really wait for these seconds."""
     raw_json: bool
-    """Whether `response.json()` gives the provider's payload; see `Settings.raw_json`."""
+    """Whether `response.json()` returns the provider's payload; see `Settings.raw_json`."""
 
     def make_id(self) -> str:
-        """Return an id of the call that no other call of the run has."""
-        # The prefix is looked up first, because this runs in each call.
+        """Return an id of the call that is unique in the run."""
+        # The cached prefix first, because this runs in each call.
         prefix = self.history.id_prefix
         if prefix is None:
             prefix = self.history.get_id_prefix()
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
         """
         __tracebackhide__ = True
         events = self._events(stream)
-        # Most answers have no latency, and save a generator around the events.
+        # Most answers have no latency, and need no further generator around the events.
         if self.waits is None:
             return events
         waits = self.waits if stream else [sum(self.waits)]
@@ -66,7 +66,7 @@ class Answer(NamedTuple):
         error = None if reply.error is None else reply.exception()
         if reply.reasoning is not None:
             yield Event("reasoning", reply.reasoning)
-        # A recorded reply fails only after all that was recorded of it.
+        # A recorded reply fails only after all its recorded events.
         if error is not None and not reply.is_recorded:
             if stream:
                 chunks = tuple(_iter_content(reply, stream))
@@ -83,7 +83,7 @@ class Answer(NamedTuple):
 
 
 def _iter_content(reply: Reply, stream: bool) -> Iterable[Chunk]:
-    """Return the chunks of the content, those of a refusal as events."""
+    """Return the chunks of the content; the chunks of a refusal are events."""
     chunks = reply.stream(stream)
     if reply.refusal is None:
         return chunks
@@ -91,7 +91,7 @@ def _iter_content(reply: Reply, stream: bool) -> Iterable[Chunk]:
 
 
 def _iter_part_events(parts: Sequence[object], call_id_part: str) -> Iterator[Chunk]:
-    """Yield the texts, the events of the tool calls and other items of a reply, in its order."""
+    """Yield the texts, tool call events and other items of a reply, in order."""
     position = 0
     for part in parts:
         if isinstance(part, str):
@@ -108,14 +108,14 @@ def _iter_part_events(parts: Sequence[object], call_id_part: str) -> Iterator[Ch
 
 
 def _iter_tool_call_events(reply: Reply, call_id_part: str) -> Iterator[Chunk]:
-    """Yield the tool calls of a reply, each after the stream events that providers send for it."""
+    """Yield the tool calls of a reply, each after its stream events."""
     has_stream_events = reply.is_recorded
     for chunk in reply.chunks or ():
         if getattr(chunk, "tool_call_id", None):
             has_stream_events = True
     for position, call in enumerate(reply.tool_calls, start=1):
         call_id = call.tool_call_id
-        # A recorded call keeps a missing id, as the provider gave none.
+        # A recorded call without an id stays without one, because the provider sent none.
         if not call_id and not reply.is_recorded:
             call_id = f"call_{call_id_part}_{position}"
         if not has_stream_events:
@@ -132,7 +132,7 @@ def _iter_call_events(call: ToolCallLike, call_id: str | None) -> Iterator[Event
 
 
 def _make_tool_call(call: ToolCallLike, call_id: str | None) -> MadeToolCall:
-    # The application may change the arguments, which must not reach the reply.
+    # A copy, because the application may change the arguments, but must not change the reply.
     arguments = copy.deepcopy(call.arguments)
     return MadeToolCall(call.name, arguments, call_id, get_further_attributes(call))
 
@@ -154,7 +154,7 @@ def _add_waits(events: Iterator[Chunk], waits: Sequence[float]) -> Iterator[Chun
             if rest:
                 yield Wait(rest)
             raise
-        # A tool call is complete with its last event, which had a wait.
+        # A tool call comes with its last event, which already has a wait.
         seconds = 0.0 if type(event) is MadeToolCall else next(remaining, 0.0)
         if seconds:
             yield Wait(seconds)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def explain_misses(expected: ExpectedCall, calls: Sequence[Call], nearest: Sequence[int]) -> str:
-    """Return the likely mistakes in the conditions of an assertion; empty without any.
+    """Return sentences about likely mistakes in the conditions of an assertion; empty without any.
 
     Args:
         expected: the conditions.
@@ -27,7 +27,7 @@ def explain_misses(expected: ExpectedCall, calls: Sequence[Call], nearest: Seque
         nearest: the positions of the calls that miss the fewest conditions, the nearest first.
 
     Returns:
-        The sentences, each on a line of its own that ends in a line break.
+        The sentences, each on a separate line with a line break at its end.
     """
     sentences = [
         _explain_model_as_prompt(expected, calls),
@@ -39,13 +39,13 @@ def explain_misses(expected: ExpectedCall, calls: Sequence[Call], nearest: Seque
 
 
 def _explain_model_as_prompt(expected: ExpectedCall, calls: Sequence[Call]) -> str:
-    """Return a sentence if the text for the prompt is the name of a model; or nothing."""
+    """Return a sentence if the text for the prompt is the name of a model; empty otherwise."""
     text = expected.matchers.prompt
     if not isinstance(text, str):
         return ""
     for call in calls:
         if text == call.model:
-            return f"The first argument is a text of the prompt; write model={text!r}."
+            return f"The first argument is a text in the prompt. For a model, write model={text!r}."
     return ""
 
 
@@ -94,23 +94,23 @@ def _parse_json(value: JSON) -> JSON:
 
 
 def _format_outputs(results: Sequence[JSONObject]) -> str:
-    """Return the condition for the outputs of tool results, or the outputs if they are long."""
+    """Return the condition for the outputs of tool results, or the shortened outputs if long."""
     outputs = [result["output"] for result in results]
     literal = repr(outputs)
-    # The condition must be complete, so it can neither be shortened nor lack secrets.
+    # The condition must be complete, so it must not be shortened or redacted.
     if len(literal) <= SHOWN_CHARACTERS and redact(outputs) == outputs:
         return f"write tool_results={literal}"
     return f"the outputs are {shorten(outputs)}"
 
 
 def _explain_unknown_field(wanted: Sequence[JSON], calls: Sequence[Call]) -> str:
-    """Return a sentence about a dict without the fields of a tool result, or nothing."""
+    """Return a sentence about a dict without the fields of a tool result; empty without one."""
     outputs = []
     for number, call in enumerate(calls, start=1):
         for result in call.tool_results:
             outputs.append((number, result["output"]))
     are_texts = all(isinstance(output, str) for _, output in outputs)
-    # A dict may well be equal to an output that is data.
+    # A dict may be meant as an output that is data.
     if not outputs or not are_texts:
         return ""
     number, output = outputs[0]
@@ -119,16 +119,16 @@ def _explain_unknown_field(wanted: Sequence[JSON], calls: Sequence[Call]) -> str
             field = shorten_name(repr(next(iter(item))))
             return (
                 f"A tool result has the fields {', '.join(RESULT_KEYS)}, not {field}. To compare "
-                f"the output, give its text. That of call {number} is {shorten(output)}."
+                f"the output, pass its text. The output in call {number} is {shorten(output)}."
             )
     return ""
 
 
 def _explain_prompt_with_results(expected: ExpectedCall, calls: Sequence[Call]) -> str:
-    """Return a sentence about the prompt of a call that returns tool results and meets the rest."""
+    """Return a sentence about a call with tool results that only misses the prompt."""
     values = expected.values
     wanted = values.get("tool_results")
-    # Without one of these conditions, the assertion may mean any other call.
+    # Without one of these conditions, the assertion may mean any call.
     if wanted is None and expected.matchers.turn is None:
         return ""
     others = expected.without_inputs()
@@ -151,14 +151,14 @@ def _has_results(call: Call, wanted: JSON) -> bool:
 
 def _format_missing_prompt(expected: ExpectedCall, call: Call, number: int) -> str:
     """Return a sentence about the empty prompt of a call if the text is in another message."""
-    # A function of the project may fail with the text of another message.
+    # A function of the project may fail for the text of another message.
     if callable(expected.matchers.prompt):
         return ""
     for position, message in enumerate(call.messages):
         if message["role"] == "user" and expected.fits_prompt(message["text"]):
             return (
-                f"Call {number} returns tool results, so it has no prompt of its own. Leave out "
-                f"the prompt, or check the text in messages[{position}] of that call."
+                f"Call {number} returns tool results, so its prompt is empty. Leave out the "
+                f"prompt, or check the text in messages[{position}] of that call."
             )
     return ""
 
@@ -166,7 +166,7 @@ def _format_missing_prompt(expected: ExpectedCall, call: Call, number: int) -> s
 def _explain_earlier_system(
     expected: ExpectedCall, calls: Sequence[Call], nearest: Sequence[int]
 ) -> str:
-    """Return a sentence about the system prompt of an earlier turn, which a call has as a message.
+    """Return a sentence about a system prompt that a call has only as its first message.
 
     Args:
         expected: the conditions.
@@ -183,7 +183,7 @@ def _explain_earlier_system(
         first = call.messages[0]
         if first["role"] == "system" and matches_text(matcher, first["text"]):
             return (
-                f"Call {position + 1} has this system prompt as its first message. Leave out "
+                f"Call {position + 1} has this system prompt only as its first message. Leave out "
                 "system, and check messages[0] of that call."
             )
     return ""

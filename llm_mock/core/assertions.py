@@ -33,11 +33,11 @@ class CallAssertions:
         """Create assertions about some calls.
 
         Args:
-            owner: the owner of the calls in messages, such as `model 'gpt-4o-mini'`.
+            owner: the name of the called model in messages, such as `model 'gpt-4o-mini'`.
             calls: the calls, in order.
-            no_calls: the message for the case that there are no calls.
-            other_calls: the sentences about calls that are not among these, but that
-                `assert_not_called` counts; empty if there are none.
+            no_calls: the message if there are no calls.
+            other_calls: sentences about further calls that only `assert_not_called` counts; empty
+                if there are none.
         """
         self._owner = owner
         self._calls = calls
@@ -49,30 +49,30 @@ class CallAssertions:
         """The record of the last call.
 
         Raises:
-            AssertionError: there was none.
+            AssertionError: there was no call.
         """
         __tracebackhide__ = True
-        # Without conditions it only asserts that there was a call.
+        # Without conditions, this only asserts that there was a call.
         self.assert_called_with()
         return self._calls[-1]
 
     def assert_not_called(self) -> None:
-        """Assert that there was no call; a failed call and a called embedding model count, too.
+        """Assert that there was no call. Failed calls and calls to embedding models count, too.
 
         Raises:
-            AssertionError: there was a call. The message shows the calls.
+            AssertionError: there was a call. The message lists the calls.
         """
         __tracebackhide__ = True
         if self._calls:
             raise mark_shown(AssertionError(self._format_count("no call")), self._calls)
         if self._other_calls:
-            raise AssertionError(f"Expected no call of {self._owner}. {self._other_calls}")
+            raise AssertionError(f"Expected no call to {self._owner}. {self._other_calls}")
 
     def assert_called_once(self) -> None:
-        """Assert that there was exactly one call; a failed call counts, too.
+        """Assert that there was exactly one call. Failed calls count, too.
 
         Raises:
-            AssertionError: there were none or more. The message shows the calls.
+            AssertionError: there was no call, or more than one. The message lists the calls.
         """
         __tracebackhide__ = True
         self._assert_called()
@@ -89,44 +89,52 @@ class CallAssertions:
         waits: bool = True,
         strict: bool = False,
     ) -> None:
-        """Assert that the client handled errors well, as far as its HTTP requests show.
+        """Assert that the client handled errors correctly, judged by its HTTP requests.
 
-        It must not try again sooner than `Retry-After` said, send unchanged what was refused with
-        status 400, 401, 403, 404 or 422, send one request more than `attempts` times, or take a
-        stream that ended in the middle for a complete answer. What is sent unchanged (path, body
-        and key) after it failed counts as the same request.
+        The assertion fails if the client does one of these:
+
+        - It retries before the time in `Retry-After` has passed.
+        - It repeats a request after status 400, 401, 403, 404 or 422.
+        - It sends the same request more than `attempts` times.
+        - It does not retry after a truncated stream.
+
+        If a request fails, the next request with the same path, body and API key is a retry of it.
 
         Example:
             `mock_llm_calls.assert_resilient()`, at the end of a test in which a model misbehaved.
 
         Args:
-            attempts: how often one request may be sent. An SDK tries three times by itself.
-            gave_up: the application failed with an error, which the test saw: then a stream that
-                ended in the middle need not be asked for again. (Whether somebody saw an error,
-                the wire does not show.)
-            waits: judge how long the client waited. That is not known where `time.sleep` or
-                `asyncio.sleep` is replaced, so it is not judged then; give False where the test
-                replaces something else that waits.
-            strict: the client must also try again after status 408, 429, 502, 503, 504 and 529,
-                wait before each further attempt, have a read timeout, and not take a stream for
-                whole that ended within an event. The timeout of a client of the server is not
-                known.
+            attempts: the maximum number of times to send the same request. SDKs send it three
+                times by default.
+            gave_up: pass True if the test checks that the application raised an error. The client
+                then need not retry after a truncated stream. HTTP requests do not show errors
+                that the application raises.
+            waits: whether to check how long the client waits. If `time.sleep` or `asyncio.sleep`
+                is replaced, waits are never checked. If the test replaces another wait function,
+                pass False.
+            strict: whether the client must also retry after status 408, 429, 502, 503, 504 and
+                529, wait before each retry, have a read timeout, and not accept a stream that
+                ended inside an event. Read timeouts of clients that call the server are not
+                checked, because they are unknown.
 
         Raises:
-            AssertionError: the client did not. The message says what, and lists all that was sent.
-            ValueError: `attempts` is not a whole number from 1.
+            AssertionError: the client is not resilient. The message lists the problems and the
+                attempts.
+            ValueError: `attempts` is not a whole number of at least 1.
         """
         # Imported here, because few tests need it.
         from llm_mock.core import resilience
 
         __tracebackhide__ = True
         if not is_whole(attempts, 1):
-            raise ValueError(f"attempts is {described(attempts)}; give a whole number from 1.")
+            raise ValueError(
+                f"attempts is {described(attempts)}; pass a whole number of at least 1."
+            )
         # Only requests over HTTP show the attempts of a client.
         if not resilience.group_attempts(self._calls):
             message = (
-                f"No call of {self._owner} was made over HTTP. This assertion checks only calls "
-                f"over HTTP, not calls of llm's own models.\n{format_call_history(self._calls)}"
+                f"No call to {self._owner} was made over HTTP. This assertion checks only calls "
+                f"over HTTP, not calls through llm.\n{format_call_history(self._calls)}"
             )
             raise mark_shown(AssertionError(message), self._calls)
         problems = resilience.find_problems(self._calls, attempts, gave_up, waits, strict)
@@ -149,15 +157,15 @@ class CallAssertions:
             `mock_llm_calls.assert_called_with("report", model="gpt-4o-mini", temperature=ABSENT)`
 
         Args:
-            prompt_contains: a text that the prompt contains, a compiled pattern that is found in
-                it, or a function of the text that says whether it fits.
-            schema: the schema that was asked for: a pydantic class, a JSON-schema dict, or the
-                name of one.
-            conditions: further conditions: see `CallConditions`.
+            prompt_contains: a text that the prompt must contain, a compiled pattern to search for
+                in it, or a function that takes the text and returns whether it matches.
+            schema: the requested schema: a pydantic class, a JSON-schema dict, or the name of a
+                schema.
+            conditions: further conditions; see `CallConditions`.
 
         Raises:
-            AssertionError: there was no such call. The message shows the calls, and which came
-                nearest.
+            AssertionError: no call matches. The message lists the calls and explains why the
+                nearest one does not match.
             InvalidReply: an argument is not a valid condition.
             TypeError: a condition is unknown.
         """
@@ -174,11 +182,11 @@ class CallAssertions:
     ) -> None:
         """Assert that there was exactly one call, and that it matches all arguments.
 
-        The arguments are those of `assert_called_with`.
+        The arguments are the same as for `assert_called_with`.
 
         Raises:
-            AssertionError: there was none, there were more, or it was another one. The message
-                shows the calls.
+            AssertionError: there was no call, there was more than one, or the call does not match.
+                The message lists the calls.
             InvalidReply: an argument is not a valid condition.
             TypeError: a condition is unknown.
         """
@@ -197,10 +205,12 @@ class CallAssertions:
         schema: object = None,
         **conditions: Unpack[CallConditions],
     ) -> None:
-        """Assert that no call matches all arguments, which are those of `assert_called_with`.
+        """Assert that no call matches all arguments.
+
+        The arguments are the same as for `assert_called_with`.
 
         Raises:
-            AssertionError: a call matches. The message shows the calls.
+            AssertionError: a call matches. The message lists the calls.
             InvalidReply: an argument is not a valid condition.
             TypeError: a condition is unknown.
         """
@@ -209,7 +219,7 @@ class CallAssertions:
         for position, call in enumerate(self._calls, start=1):
             if not any(expected.misses(call)):
                 message = (
-                    f"Expected no call of {self._owner} that matches: {expected}.\n"
+                    f"Expected no call to {self._owner} that matches: {expected}.\n"
                     f"Call {position} matches.\n{format_call_history(self._calls)}"
                 )
                 raise mark_shown(AssertionError(message), self._calls)
@@ -218,10 +228,10 @@ class CallAssertions:
             raise mark_shown(AssertionError(respelt), self._calls)
 
     def _format_count(self, expected: str) -> str:
-        """Return the message about another number of calls than was expected."""
+        """Return the message about an unexpected number of calls."""
         number = len(self._calls)
         made = format_call_history(self._calls)
-        return f"Expected {expected} of {self._owner}, got {number}.\n{made}"
+        return f"Expected {expected} to {self._owner}, got {number}.\n{made}"
 
     def _explain_several(self, expected: ExpectedCall) -> str:
         """Return lines about several calls where one was expected."""
@@ -242,20 +252,20 @@ class CallAssertions:
         )
 
     def _count_models(self, model: str) -> str:
-        """Return a line with the number of calls of each model; empty for a single model.
+        """Return a line with the number of calls to each model; empty for a single model.
 
         Args:
-            model: the model that the advice names.
+            model: the model to name in the advice.
         """
         numbers = Counter(call["model_id"] for call in self._calls)
         if len(numbers) < 2:
             return ""
         listed = []
         for name, number in numbers.items():
-            listed.append(f"{number} of {shorten_name(name)}")
+            listed.append(f"{number} to {shorten_name(name)}")
         return (
-            f"\nThe calls of all models count: {', '.join(listed)}. "
-            f"To count the calls of one model, use get_model({model!r})."
+            f"\nThis assertion counts the calls to all models: {', '.join(listed)}. "
+            f"To count the calls to one model, use get_model({model!r})."
         )
 
     def _assert_called(self) -> None:
@@ -267,7 +277,7 @@ class CallAssertions:
         """Raise an AssertionError with the nearest call unless a call matches."""
         __tracebackhide__ = True
         self._assert_called()
-        # An empty list is a call that meets all conditions.
+        # A call with an empty list meets all conditions.
         misses_of_calls = [list(expected.misses(call)) for call in self._calls]
         if [] in misses_of_calls:
             return
@@ -279,7 +289,7 @@ class CallAssertions:
         near.sort(key=lambda number: expected.measure_similarity(self._calls[number]), reverse=True)
         number = near[0]
         message = (
-            f"No call of {self._owner} matches: {expected}.\n"
+            f"No call to {self._owner} matches: {expected}.\n"
             f"The nearest is call {number + 1}, but {' and '.join(misses_of_calls[number])}.\n"
             f"{explain_misses(expected, self._calls, near)}{format_call_history(self._calls)}"
         )
@@ -294,39 +304,40 @@ def forward_assertion(
 
 
 def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -> None:
-    """Assert the number of calls of a model.
+    """Assert the number of calls to a model.
 
     Args:
-        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
+        mock_llm_calls: the fixture of that name, or a result of `create_mock_get_model`.
         model_name: the id or an alias of the model.
-        times: the expected number of calls, failed ones included.
+        times: the expected number of calls, including failed ones.
 
     Raises:
-        AssertionError: it was called more or less often. The message shows the prompts there were.
+        AssertionError: the number differs. The message lists the calls with their prompts.
         InvalidMock: `mock_llm_calls` is not a mock of this package.
-        ValueError: `times` is not a whole number from 0.
+        ValueError: `times` is not a whole number of at least 0.
     """
     __tracebackhide__ = True
     _check_mock(mock_llm_calls)
     if not is_whole(times):
-        raise ValueError(f"times is {described(times)}; give a whole number from 0.")
+        raise ValueError(f"times is {described(times)}; pass a whole number of at least 0.")
     calls = mock_llm_calls.calls_of(model_name)
     if len(calls) != times:
         made = _format_calls(mock_llm_calls, model_name, calls)
-        message = f"Expected {times} calls, got {len(calls)} of model {model_name!r}.\n{made}"
+        message = f"Expected {times} calls, got {len(calls)} to model {model_name!r}.\n{made}"
         raise mark_shown(AssertionError(message), calls)
 
 
 def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> None:
-    """Assert that a text occurs in at least one prompt that a model was sent.
+    """Assert that at least one prompt to a model contains a text.
 
     Args:
-        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
+        mock_llm_calls: the fixture of that name, or a result of `create_mock_get_model`.
         model_name: the id or an alias of the model.
-        text: the text to look for; upper and lower case differ.
+        text: the text; case-sensitive.
 
     Raises:
-        AssertionError: no prompt contains it. The message shows the prompts there were.
+        AssertionError: no prompt contains the text. The message lists the calls with their
+            prompts.
         InvalidMock: `mock_llm_calls` is not a mock of this package.
     """
     __tracebackhide__ = True
@@ -339,21 +350,21 @@ def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> 
 
 
 def _explain_case(text: str, calls: Sequence[Call]) -> str:
-    """Return a sentence about a prompt that contains a text in another case, or nothing."""
+    """Return a sentence about a prompt that contains a text in another case; empty without one."""
     for number, call in enumerate(calls, start=1):
         if text.lower() in call["prompt"].lower():
-            return f" That of call {number} does, but upper and lower case differ."
+            return f" The prompt of call {number} contains it in another case."
     return ""
 
 
 def _check_mock(mock: object) -> None:
     """Raise an InvalidMock unless the object is a mock of this package."""
     __tracebackhide__ = True
-    # By an attribute, because the classes of mocks belong to higher layers.
+    # Checked by an attribute, because the classes of mocks belong to higher layers.
     if not hasattr(mock, "calls_of"):
         raise InvalidMock(
             f"Expected a mock of llm_mock, got {described(mock)}. If the project has its own "
-            "fixture mock_llm_calls, it hides the fixture of llm_mock: rename it, or pass "
+            "fixture mock_llm_calls, it overrides the fixture of llm_mock: rename it, or pass "
             "mock_llm_responses, which is the same mock."
         )
 
@@ -364,11 +375,11 @@ def _format_calls(mock: Mock, model: str, calls: Sequence[Call]) -> str:
 
 
 def explain_missing_calls(mock: Mock, model: str) -> str:
-    """Return that a model was never called, and the other models that were called.
+    """Return the message that a model was never called, with the models that were called.
 
     Args:
         mock: the mock with the calls.
-        model: the id or the alias of the model.
+        model: the id or an alias of the model.
     """
     left_alone = mock.explain_left_alone(model)
     if left_alone:

@@ -1,4 +1,4 @@
-"""The record of a call: the one description of it that tests, checks, report and cassettes read."""
+"""The record of a call, which tests, checks, reports and cassettes read."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ DEFAULTS: dict[bool, dict[str, float | None]] = {
     True: {"temperature": 0.0, "max_tokens": 1000},
     False: {"temperature": None},
 }
-"""The options in the record of a call that did not pass them: if it came through `prompt()`, their
-documented defaults."""
+"""The documented defaults of `prompt()`, recorded for calls that do not pass these options."""
 
 
 SYNONYMS = {
@@ -42,7 +41,7 @@ SYNONYMS = {
     "files": "attachments",
     "body": "request",
 }
-"""The names that newcomers guess for a key or an attribute of a call."""
+"""Wrong names for a key or an attribute of a call that tests often use."""
 
 
 class Absent(Enum):
@@ -70,29 +69,31 @@ class SentRequest(NamedTuple):
     body: JSONObject
     """The JSON body with exactly the fields that were sent."""
     extra_body: JSONObject | None = None
-    """The fields of the body for which the method of OpenAI's or Anthropic's SDK has no argument,
-    as an application passes them in `extra_body`; None for another API."""
+    """The fields of the body that the method of OpenAI's or Anthropic's SDK has no argument for, so
+    that applications pass them in `extra_body`; None for another API."""
 
 
 class Call(dict[str, Any]):
-    """The record of one call of a model, a mapping of plain JSON values with typed attributes.
+    """The record of one call to a model: a mapping of JSON values with typed attributes.
 
-    Keys and attributes show the same call. The keys are a snapshot, which can be written as JSON:
-    `timestamp`, `number`, `model_id`, `turn`, `prompt`, `prompt_length`, `kwargs`, `schema`,
-    `tools`, `options`, `key`, `response`, `error`, `input_tokens`, `output_tokens` and
-    `configured`; with a misbehaviour `misbehaviour`; after `prompt(stream=False)` `stream`; over
-    HTTP also `api`, `provider`, `sdk`, `stream`, `tool_choice`, `fingerprint`, `status`,
-    `retry_after`, `shortened_wait`, `cut_off`, `malformed` and `finish_reason`.
+    Keys and attributes describe the same call. The keys are a snapshot that can be written as JSON.
+    They are `timestamp`, `number`, `model_id`, `turn`, `prompt`, `prompt_length`, `kwargs`,
+    `schema`, `tools`, `options`, `key`, `response`, `error`, `input_tokens`, `output_tokens` and
+    `configured`. A misbehaviour adds `misbehaviour`, and `prompt(stream=False)` adds `stream`.
+    Calls over HTTP also have `api`, `provider`, `sdk`, `stream`, `tool_choice`, `fingerprint`,
+    `status`, `retry_after`, `shortened_wait`, `cut_off`, `malformed` and `finish_reason`.
     """
 
     # Slots without a value read as None; see `__getattr__`.
     __slots__ = ("_described", "_request", "_test")
 
     _described: JSONObject | None
-    """The messages and the HTTP request, if they were described before or by another process."""
+    """The messages and the HTTP request, if they were read before or are from another process."""
     _request: Request | None
-    """The request, from which messages are described when somebody reads them; None if the prompt
-    and the system prompt are all messages, so that a long history takes little memory."""
+    """The request, which the messages are built from on the first read.
+
+    It is None if prompt and system prompt are all messages, so that a long history takes little
+    memory."""
     _test: str | None
 
     def __missing__(self, key: object) -> Any:
@@ -128,9 +129,9 @@ class Call(dict[str, Any]):
             if name in self:
                 hint = f", but a key: call[{name!r}]."
             elif name == "tool_calls":
-                hint = ". Those of its answer are in call.response['tool_calls']."
+                hint = ". The tool calls of the answer are in call.response['tool_calls']."
             message = f"A call has no attribute {name!r}{hint} Its attributes: {', '.join(known)}."
-            # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
+            # Without `obj`, because Python 3.12 and later would add a suggestion of their own.
             raise AttributeError(message, name=name)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -138,7 +139,7 @@ class Call(dict[str, Any]):
         return restore_call, (dict(self), self.describe_request(), self._test)
 
     def copy(self) -> Call:
-        """Return a copy, which has the attributes, too."""
+        """Return a copy that also has the attributes."""
         return restore_call(dict(self), self.describe_request(), self._test)
 
     def describe_request(self) -> JSONObject:
@@ -180,25 +181,25 @@ class Call(dict[str, Any]):
 
     @property
     def messages(self) -> list[JSONObject]:
-        """All messages that the model was sent, in the same form for every library.
+        """All messages that were sent to the model, in the same form for every library.
 
-        Each has `role` and `text`, and if there are any, `reasoning`, `tool_calls` (`name`,
+        Each message has `role` and `text`. It also has `reasoning`, `tool_calls` (`name`,
         `arguments`, `tool_call_id`), `tool_results` (`name`, `output`, `tool_call_id`, and
-        `is_error` where the application says that the tool failed) and `attachments`. The system
-        prompt is the first message.
+        `is_error` if the application reports that the tool failed) and `attachments`, if these
+        were sent. The system prompt is the first message.
         """
         return CallParts("message", self.describe_request()["messages"], self.number)
 
     @property
     def tools(self) -> list[JSONObject]:
-        """The offered tools: `name`, `description` and `input_schema` of each."""
+        """The offered tools, each with `name`, `description` and `input_schema`."""
         return CallParts("tool", self["tools"], self.number)
 
     @property
     def tool_results(self) -> list[JSONObject]:
-        """The results of tools that this call returns to the model: `name` and `output` of each.
+        """The tool results that this call sends to the model, each with `name` and `output`.
 
-        `is_error` is True where the application says so, to Anthropic or Bedrock.
+        `is_error` is True if the application reports an error to Anthropic or Bedrock.
         """
         return CallParts("tool result", self["kwargs"].get("tool_results", ()), self.number)
 
@@ -215,7 +216,7 @@ class Call(dict[str, Any]):
 
     @property
     def attachments(self) -> list[JSONObject]:
-        """The attachments of the prompt: `type`, and `path`, `url` or `bytes` of each."""
+        """The attachments of the prompt, each with `type`, and `path`, `url` or `bytes`."""
         return CallParts("attachment", self["kwargs"].get("attachments", ()), self.number)
 
     @property
@@ -225,7 +226,7 @@ class Call(dict[str, Any]):
 
     @property
     def stream(self) -> bool | None:
-        """Over HTTP, whether a stream was requested; through `llm`, False if `stream=False` was."""
+        """True if a stream was requested; through `llm`, False for `stream=False`, else None."""
         return self.get("stream")
 
     @property
@@ -251,7 +252,7 @@ class Call(dict[str, Any]):
         return self._test
 
     def waits_forever(self) -> bool:
-        """Return whether the client of a call of this process is known to have no read timeout."""
+        """Return whether the client is in this process and is known to have no read timeout."""
         return self._request is not None and self._request.waits_forever
 
     @property
@@ -265,7 +266,7 @@ class Call(dict[str, Any]):
 
 
 def get_told_wait(call: Call) -> float | None:
-    """Return the seconds that a client was told to wait before a retry; None if it was not."""
+    """Return the seconds that a response told the client to wait; None without such a header."""
     wait: float | None = call.get("shortened_wait", call.get("retry_after"))
     return wait
 
@@ -285,7 +286,7 @@ def restore_call(
 
 
 def _flatten_message(message: Mapping[str, Any]) -> JSONObject:
-    """Return a message with its parts sorted by their kind."""
+    """Return a message with its parts grouped by kind."""
     kinds: dict[str, list[Any]] = {}
     for part in message["parts"]:
         values = {key: value for key, value in part.items() if key != "type"}
@@ -311,7 +312,7 @@ _current_second: tuple[int, str] = (-1, "")
 
 def format_now() -> str:
     """Return the current local time in ISO 8601 with microseconds."""
-    # Each call needs a timestamp, and formatting a second anew takes three times as long.
+    # Cached for each second, because formatting a new one takes three times as long.
     global _current_second
     moment = time_ns() // 1000
     second, formatted = _current_second
@@ -325,11 +326,11 @@ def format_now() -> str:
 
 
 def new_call(request: Request, test: str | None) -> Call:
-    """Return the record of a call that is about to be answered, still without its number.
+    """Return the record of a call that is not answered yet and has no number yet.
 
     Args:
         request: the request.
-        test: the node id of the test that makes it; None outside of pytest.
+        test: the node id of the test that makes the call; None outside of pytest.
     """
     options = request.options
     text = request.prompt
@@ -360,7 +361,7 @@ def new_call(request: Request, test: str | None) -> Call:
         }
     )
     call._test = test
-    # Most calls are a text alone, and save the rest.
+    # Most calls are only a text, and skip the rest.
     if request.is_text:
         return call
     if not request.is_simple:
@@ -373,11 +374,11 @@ def new_call(request: Request, test: str | None) -> Call:
 
 
 def _keep_request(call: Call, request: Request) -> None:
-    """Keep a request, from which the messages are described when somebody reads them."""
+    """Keep the request, so that the messages can be built on the first read."""
     call._request = request
     if request.http_fields is not None:
         call.update(request.http_fields)
-    # The application may change or remove a file before somebody reads the messages.
+    # The application may change or remove a file before the messages are read.
     if request.attachments and any(each.path for each in request.attachments):
         call.describe_request()
 
@@ -385,7 +386,7 @@ def _keep_request(call: Call, request: Request) -> None:
 def _add_further_inputs(call: Call, request: Request) -> None:
     """Add the system prompt, tools, tool results and attachments of a request to its record."""
     kwargs = call["kwargs"]
-    # Each key is missing in the record of a call without it.
+    # A record has these keys only if the request has the values.
     if request.system:
         kwargs["system"] = request.system
     if request.tools:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Details = JSONObject
 """`request` (see `Request.describe`), `response` (see `describe_reply`), `error_type`, and
-`not_described` if one of them failed."""
+`not_described` if one of the descriptions failed."""
 
 LoggedCall = tuple["Call", Details]
 """A call and its details, which are empty for a call from before the report began."""
@@ -30,9 +30,9 @@ DETAILS = "details"
 
 
 class CallLog:
-    """All calls of a mock and of the mocks on top of it, even if a test forgets its history.
+    """All calls of a mock and of its child mocks, even if a test clears its history.
 
-    The log is separate from the records that tests see, so that a report changes no record.
+    The log is separate from the records that tests read, so that a report does not change them.
 
     Args:
         detailed: whether to keep details, which take longer than the call itself.
@@ -43,7 +43,7 @@ class CallLog:
         self._calls: dict[int, LoggedCall] = {}
 
     def create_child(self) -> CallLog:
-        """Return an empty log with the same settings, for a mock on top."""
+        """Return an empty log with the same settings, for a child mock."""
         return CallLog(self.detailed)
 
     def __getstate__(self) -> dict[str, object]:
@@ -51,13 +51,13 @@ class CallLog:
         return {**self.__dict__, "_calls": self._calls.copy()}
 
     def add(self, call: Call, details: Details) -> None:
-        """Add a call that begins, or that another process reported."""
+        """Add a new call, or a call that another process reported."""
         self._calls[id(call)] = call, details
 
     def add_request(self, call: Call, request: Request) -> None:
         """Add the request of a call."""
         if self.detailed and id(call) in self._calls:
-            # A variable that is set for this call alone may hold a secret, too.
+            # An environment variable that is set only for this call may contain a secret.
             KNOWN.refresh()
             self._describe(call, "request", request.describe)
 
@@ -67,7 +67,7 @@ class CallLog:
             self._describe(call, "response", lambda: describe_reply(reply, call["number"]))
 
     def _describe(self, call: Call, part: str, describe: Callable[[], object]) -> None:
-        """Add a description; an error in making it is noted, as it must not fail the test."""
+        """Add a description. If creating it fails, note the error instead of failing the test."""
         details = self._calls[id(call)][1]
         try:
             details[part] = describe()
@@ -75,12 +75,12 @@ class CallLog:
             details["not_described"] = f"{part}: {type(error).__name__}: {error}"
 
     def add_error(self, call: Call, error: BaseException) -> None:
-        """Add the error of a call, perhaps after a part of its answer."""
+        """Add the error of a call, possibly after a part of its answer."""
         if id(call) in self._calls:
             self._calls[id(call)][1]["error_type"] = type(error).__qualname__
 
     def attach_details(self, call: Call) -> Any:
-        """Return a call with its details, to be sent to another process."""
+        """Return a call with its details, for sending to another process."""
         if id(call) not in self._calls:
             return call
         details = self._calls[id(call)][1]
@@ -104,10 +104,10 @@ def describe_reply(reply: Reply, number: int) -> JSONObject:
 
     Args:
         reply: the reply.
-        number: the number of the call, used to make ids for tool calls that have none.
+        number: the number of the call, used to create ids for tool calls without one.
 
     Returns:
-        The non-empty ones of `text`, `chunks`, `reasoning`, `tool_calls` (`name`, `arguments`,
+        The non-empty fields of `text`, `chunks`, `reasoning`, `tool_calls` (`name`, `arguments`,
         `tool_call_id`), `attachments`, `resolved_model`, `usage_details` and `raw`.
     """
     cut = reply.error_after
@@ -115,7 +115,7 @@ def describe_reply(reply: Reply, number: int) -> JSONObject:
     if reply.chunks is not None:
         chunks = [_describe_chunk(chunk) for chunk in reply.chunks[:cut]]
     tool_calls = []
-    # A reply that fails in the middle does not come as far as its tool calls.
+    # A reply that fails in the middle ends before its tool calls.
     if cut is None:
         for position, call in enumerate(reply.tool_calls, start=1):
             tool_calls.append(describe_tool_call(call, f"call_{number}_{position}"))

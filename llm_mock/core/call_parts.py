@@ -1,4 +1,4 @@
-"""The parts of a call's record, whose errors name the nearest key and the missing item."""
+"""The parts of a call's record. Errors name the nearest key or the missing item."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
         "prompt_tokens": "input_tokens",
     },
 }
-"""The keys that APIs have for those of a record, by the kind of a part."""
+"""The keys of a part by the names that APIs use for them, by the kind of the part."""
 ADVICE: Mapping[str, str] = {
     "tool result": (
-        " The call that follows a tool call has them: [call.tool_results for call in mock.calls]."
+        " Tool results are in the call after the tool call: [call.tool_results for call in "
+        "mock.calls]."
     ),
 }
-"""The end of the message about an item that a list does not have, by the kind of its items."""
+"""The end of the message about a missing item, by the kind of the items."""
 
 
 class UnknownCallKey(KeyError):
-    """A key that no call, or no part of a call, has."""
+    """A key that a call or a part of a call does not have."""
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -1,4 +1,4 @@
-"""Checks of scripted replies: a reply must be one that a model could have given to the call."""
+"""Checks of scripted replies: a real model must be able to give the reply to the call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SHOWN_VIOLATIONS = 10
 """The maximum number of schema violations in a message."""
 SHOWN_REPLY = 300
-"""The maximum length of a reply, or of the form of an answer, in a message."""
+"""The maximum length of a reply, or of the outline of a schema, in a message."""
 _TOOL_CALL_ADVICE = (
     "Correct the reply, or use BrokenToolCall to simulate a wrong tool call on purpose."
 )
@@ -53,12 +53,12 @@ def check_reply(
         record: the call.
         reply: the reply.
         request: the request of the call.
-        settings: says how strictly schemas are checked.
-        location: the location where the reply was configured, if it is known.
+        settings: the settings, which include how strictly schemas are checked.
+        location: the location where the reply was configured, if known.
 
     Returns:
-        The error, or None. A `SchemaViolation` is to be raised if the settings say so, and else is
-        a warning.
+        The error, or None. The settings determine whether a `SchemaViolation` is raised or only a
+        warning.
     """
     if reply.tool_calls or request.tool_choice is not None:
         problem = _check_tool_calls(reply, request, settings, location)
@@ -102,24 +102,24 @@ def _check_schema(
         f"{_explain_refusal(reply)}"
         f"{_explain_wrapper(schema, reply)}"
         f"{_format_form(name, schema, reply)}"
-        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
+        "Correct the reply. If it is wrong on purpose, pass Reply(…, invalid=True)."
     )
 
 
 def _format_name(name: str) -> str:
-    """Return the name of a schema with a space; nothing if its content stands for a name."""
+    """Return the name of a schema with a space; empty if it has no name."""
     return "" if is_content(name) else f"{format_schema(name)} "
 
 
 def _explain_refusal(reply: Reply) -> str:
-    """Return a line about refusals for a text, which may be meant as one."""
+    """Return a line about refusals for a text, which may be meant as a refusal."""
     if reply.data is not UNSET or reply.content.startswith(("{", "[")):
         return ""
-    return "For a refusal, write Reply(refusal=…), which needs no schema.\n"
+    return "For a refusal, write Reply(refusal=…), which need not match the schema.\n"
 
 
 def _explain_wrapper(schema: JSONObject, reply: Reply) -> str:
-    """Return a line about the only field of a schema, if the reply is the value of this field.
+    """Return a line about the only field of a schema if the reply is the value of this field.
 
     Frameworks wrap a type that is not an object, such as a list, into an object with one field.
     """
@@ -129,13 +129,13 @@ def _explain_wrapper(schema: JSONObject, reply: Reply) -> str:
     [field] = properties
     if find_text_violations(schema, to_json_text({field: reply.data})):
         return ""
-    return f"The schema wants the value in the field {field!r}: give {{{field!r}: …}}.\n"
+    return f"The schema expects the value in the field {field!r}: write {{{field!r}: …}}.\n"
 
 
 def _format_form(name: str, schema: JSONObject, reply: Reply) -> str:
-    """Return a line with the form of the answer, if neither name nor violations tell it."""
+    """Return a line with the expected fields if neither name nor violations show them."""
     form = SchemaForm(schema)
-    # The violation of a text is only that it is not JSON.
+    # For a text, the only violation is that it is not JSON.
     is_named = not is_content(name) and reply.data is not UNSET
     if is_named and not form.has_alternatives:
         return ""
@@ -145,7 +145,7 @@ def _format_form(name: str, schema: JSONObject, reply: Reply) -> str:
 def _check_tool_calls(
     reply: Reply, request: Request, settings: Settings, location: SourceLocation | None
 ) -> InvalidToolCall | None:
-    """Return the error for the tool calls of a reply, or for those that it lacks, or None."""
+    """Return the error for wrong or missing tool calls in a reply, or None."""
     for call in reply.tool_calls:
         problem = _check_tool_call(call, request, location)
         if problem is not None:
@@ -153,15 +153,15 @@ def _check_tool_calls(
     is_demanded = request.tool_choice is not None or len(reply.tool_calls) > 1
     if not is_demanded or settings.schema_check == "off":
         return None
-    # Imported late: few requests say which tools may be called.
+    # Imported here, because few requests restrict the tools that may be called.
     from llm_mock.core.tool_choice import check_tool_demand
 
     return check_tool_demand(reply, request, location)
 
 
 def _is_final_answer(reply: Reply) -> bool:
-    """Return whether a reply is the final answer, which alone follows the schema."""
-    # A turn of tool calls without text is not final: the application sends the results.
+    """Return whether a reply is the final answer; only this must match the schema."""
+    # After tool calls without text, the application sends the results in another call.
     return reply.error is None and bool(reply.content or not reply.tool_calls)
 
 
@@ -176,7 +176,7 @@ def _check_tool_call(
     beginning = f"The reply{format_origin(location)} calls the tool {call.name!r}"
     if call.name not in offered:
         names = ", ".join(sorted(offered))
-        offer = f"Offered were: {names}." if offered else "No tools were offered."
+        offer = f"Offered tools: {names}." if offered else "No tools were offered."
         nearest = suggest_nearest(call.name, offered) or "."
         return InvalidToolCall(
             f"{beginning}, which the call does not offer{nearest} {offer} {_TOOL_CALL_ADVICE}"
@@ -193,7 +193,7 @@ def _check_tool_call(
 
 
 def _find_unknown_arguments(tool: ToolLike, call: ToolCallLike) -> list[str]:
-    """Return the problem of arguments that the Python function of a tool of `llm` cannot take."""
+    """Return the problem of arguments that the Python function of an `llm` tool does not have."""
     function = getattr(tool, "implementation", None)
     known = (tool.input_schema or {}).get("properties", {})
     unknown = [name for name in call.arguments if name not in known]

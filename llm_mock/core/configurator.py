@@ -44,19 +44,19 @@ def check_name(name: str) -> str:
     """Return the name of a model as it is.
 
     Raises:
-        InvalidReply: it is not text, or blank.
+        InvalidReply: the name is not text, or blank.
     """
     __tracebackhide__ = True
     if not isinstance(name, str) or not name.strip():
         raise InvalidReply(
-            f"This is not the name of a model: {described(name)}. Pass the model first, then its "
+            f"This is not the name of a model: {described(name)}. Pass the model first, then the "
             "reply."
         )
     return name
 
 
 def _check_is_no_sentence(name: str) -> None:
-    """Raise an InvalidReply for a sentence in the place of a model's name, which is the reply."""
+    """Raise an InvalidReply for a sentence as a model's name, which is probably the reply."""
     __tracebackhide__ = True
     text = name.strip()
     # A path of a local model may have spaces, and a glob may end with `?`.
@@ -76,9 +76,9 @@ class QueuedReplyDetails(ReplyConditions, total=False):
     schema: object
     """The requested schema; see `ResponseConfigurator.set`."""
     times: int
-    """The number of calls that it answers, at least 1."""
+    """The number of calls that the reply answers, at least 1."""
     optional: bool
-    """Whether the test may end before it is used up."""
+    """Whether the test may end before the reply is used up."""
 
 
 class ResponseConfigurator:
@@ -86,13 +86,20 @@ class ResponseConfigurator:
 
     Every `model` argument takes an id, an alias of an installed plugin, a glob of ids such as
     `"gpt-*"`, or `"*"` for any model. A reply is text, a dict or a list, a pydantic instance, a
-    `ToolCall`, an exception or its class, a `Reply`, or a function of the `llm.Prompt` (sync or
-    async) that returns one of these.
+    `ToolCall`, an exception or its class, a `Reply`, or a function (sync or async) that takes the
+    `llm.Prompt` and returns one of these.
 
-    A call is answered by the first queued reply that matches, else by the error of the model, else
-    by the most specific standing reply, and else by the model's `default_response`. Of standing
-    replies, those with conditions beyond model and schema go first, then those for the schema. Of
-    equal ones, an id goes before a glob, a glob before `"*"`, and the latest before earlier ones.
+    The mock tries these in order:
+
+    1. the first queued reply that matches
+    2. the error of the model
+    3. standing replies with conditions beyond model and schema
+    4. standing replies for the schema
+    5. other standing replies
+    6. the model's `default_response`
+
+    Of equal standing replies, an id takes precedence over a glob, a glob over `"*"`, and a later
+    reply over an earlier one.
     """
 
     def __init__(
@@ -130,7 +137,7 @@ class ResponseConfigurator:
         model_id = self.get_model_id(model)
         if " " in model:
             _check_is_no_sentence(model)
-        # A name that a test configures is no typing error, so it exists in every mode.
+        # A name that a test configures is not a typing error, so the model exists in every mode.
         self.replies.named.add(model_id)
         return model_id
 
@@ -143,10 +150,11 @@ class ResponseConfigurator:
         schema: object = None,
         **conditions: Unpack[ReplyConditions],
     ) -> None:
-        """Set a standing reply to every call of a model that matches all arguments.
+        """Set a standing reply to every call to a model that matches all arguments.
 
-        It replaces the standing reply to the same calls. One with conditions beyond model and
-        schema goes before the others, and of those the latest first.
+        It replaces an earlier reply with the same model, schema and conditions. Replies with
+        conditions beyond model and schema take precedence over others, and later replies with
+        conditions over earlier ones.
 
         Example:
             `mock.set("gpt-4o-mini", "mail-sorter")`, `mock.set("gpt-*", {"found": True},
@@ -155,12 +163,12 @@ class ResponseConfigurator:
         Args:
             model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
             response: a reply: a str, a dict or a list (data), a pydantic instance, a `ToolCall`, an
-                exception or its class, a function of the request that returns one of these, or a
-                `Reply`.
-            schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name
-                of one (class name or `title`).
+                exception or its class, a `Reply`, or a function that takes the request and returns
+                one of these.
+            schema: the requested schema: a pydantic class, a JSON-schema dict, or the name of a
+                schema (class name or `title`).
             conditions: `prompt`, `system`, `tools`, `turn`, `attachments`, `options`, `tool_result`
-                and `has_tool_result`: see `ReplyConditions`.
+                and `has_tool_result`; see `ReplyConditions`.
 
         Raises:
             InvalidReply: the response is not a reply, or a condition is invalid.
@@ -186,18 +194,18 @@ class ResponseConfigurator:
         optional: bool = False,
         **conditions: Unpack[ReplyConditions],
     ) -> None:
-        """Queue a reply that is used once (or `times`), before any standing reply.
+        """Queue a reply to the next call (or the next `times` calls) that matches all arguments.
 
-        Queued replies are used in the order of the `add` calls, each for the first call that
-        matches all arguments. A test that ends before the reply is used up fails, unless the
-        reply is optional.
+        Queued replies take precedence over standing replies, and are used in the order of the
+        `add` calls. If the test ends before the reply is used up, the test fails, unless the reply
+        is optional.
 
         Args:
             model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
             response: a reply; see `set`.
-            schema: the schema that is asked for; see `set`.
-            times: how often it is used, at least 1.
-            optional: whether the test may end before it is used up.
+            schema: the requested schema; see `set`.
+            times: the number of calls that the reply answers, at least 1.
+            optional: whether the test may end before the reply is used up.
             conditions: see `set`.
 
         Raises:
@@ -212,15 +220,12 @@ class ResponseConfigurator:
                 "that calls the model would use up the reply. Use set() here, or add() in the test."
             )
         if not is_whole(times, 1):
-            raise InvalidReply(
-                f"times={times!r}: a queued reply is used at least once; give a whole number from "
-                "1."
-            )
+            raise InvalidReply(f"times={times!r}: pass a whole number of at least 1.")
         matchers = _create_matchers(ResponseConfigurator.add, conditions)
         model_id = self.register_name(model)
         name = expect_schema(schema)
         answer = self._check_reply(model, response, name)
-        # The location is for messages about replies that were not used.
+        # The location appears in messages about unused replies.
         location = find_caller()
         reply = QueuedReply(model_id, name, answer, location, times, matchers, optional)
         self.replies.queue(reply)
@@ -229,7 +234,7 @@ class ResponseConfigurator:
     def script(
         self, /, model: str, *responses: object, **details: Unpack[QueuedReplyDetails]
     ) -> None:
-        """Queue several replies, one for each call, in order: the whole run of an agent.
+        """Queue several replies, one for each call, in order, such as for the run of an agent.
 
         Example:
             `mock.script("gpt-4o-mini", ConnectionError("try again"), "at last")`,
@@ -237,18 +242,18 @@ class ResponseConfigurator:
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
-            responses: replies, in order.
-            details: further arguments of `add`, for each of them: `schema`, `times`, `optional` and
-                the conditions.
+            responses: the replies, in order.
+            details: further arguments of `add`, which apply to every reply: `schema`, `times`,
+                `optional` and the conditions.
 
         Raises:
-            InvalidReply: one of them is not a reply, or there is none.
+            InvalidReply: one of the responses is not a reply, or there are no responses.
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
         __tracebackhide__ = True
         if not responses:
             raise InvalidReply(
-                f"script({model!r}) has no replies: give one for each call, in order, as in "
+                f"script({model!r}) has no replies: pass one for each call, in order, as in "
                 f"script({model!r}, first, second)."
             )
         for response in responses:
@@ -257,15 +262,17 @@ class ResponseConfigurator:
     def set_error(
         self, model: str, exception: BaseException | type[BaseException] | Reply | None
     ) -> None:
-        """Raise an error in every call of a model, before standing and after queued replies.
+        """Raise an error in every call to a model that no queued reply answers.
+
+        The error takes precedence over standing replies.
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
-            exception: an instance or a class, or a reply with an error such as
-                `templates.rate_limit()`. None ends it.
+            exception: an exception or its class, or a reply with an error such as
+                `templates.rate_limit()`. None removes the error.
 
         Raises:
-            InvalidReply: `exception` is not an exception.
+            InvalidReply: `exception` is neither an exception nor a reply with an error.
         """
         __tracebackhide__ = True
         model_id = self.register_name(model)
@@ -284,7 +291,7 @@ class ResponseConfigurator:
         self._changed()
 
     def set_unknown(self, model: str) -> None:
-        """Raise `llm.UnknownModelError` in `llm.get_model` and its twins for a name.
+        """Make `llm.get_model` and `llm.get_async_model` raise `UnknownModelError` for a name.
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for every name.
@@ -293,15 +300,15 @@ class ResponseConfigurator:
         self._changed()
 
     def set_latency(self, model: str, latency: Latency | float | None) -> None:
-        """Set the latency of a model; a reply with a latency of its own takes that one.
+        """Set the latency of a model. The latency of a reply takes precedence over it.
 
         Args:
-            model: id, alias, a glob of ids, or `"*"` for any model that has none of its own here.
+            model: id, alias, a glob of ids, or `"*"` for any model without a latency of its own.
             latency: the time that its replies take: a `Latency`, or the seconds until they begin.
-                None removes it; then that of the whole run counts, if there is one.
+                None removes it; then the latency for the whole run applies, if there is one.
 
         Raises:
-            InvalidLatency: `latency` is neither a `Latency` nor a number of seconds from 0.
+            InvalidLatency: `latency` is neither a `Latency` nor a number of seconds of at least 0.
         """
         from llm_mock.core.latency import check_latency
 
@@ -319,23 +326,24 @@ class ResponseConfigurator:
         item: str | bytes | Mapping[str | bytes, Iterable[float]],
         vector: Iterable[float] | None = None,
     ) -> None:
-        """Set the vector that an embedding model answers for a text or bytes.
+        """Set the vector that an embedding model returns for a text or bytes.
 
-        It is neither scaled nor rounded. Zeros follow the numbers of a vector of less than 64, as
-        no real model has, up to the length that the model answers; this changes no similarity. Any
-        other vector of another length is an error when it is asked for. The vectors of a model
-        that is not known have the length of the first one that is set.
+        The numbers are not changed. A vector of fewer than 64 numbers is padded with zeros to the
+        length of the model's vectors, which does not change similarities. Any other vector of a
+        wrong length raises an InvalidReply when it is requested. For an unknown model, the first
+        vector defines the length.
 
         Example:
             `mock.set_embedding("text-embedding-3-small", {"north": [0, 1], "south": [0, -1]})`
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any embedding model.
-            item: the whole text, or the bytes; or a mapping of several to their vectors.
-            vector: finite numbers; none after a mapping.
+            item: the whole text, or the bytes; or a mapping of texts or bytes to vectors.
+            vector: a list of finite numbers; omit it if `item` is a mapping.
 
         Raises:
-            InvalidReply: the item is neither text nor bytes, or the vector is not a vector.
+            InvalidReply: an item is neither text nor bytes, or a vector is not a list of finite
+                numbers.
         """
         from llm_mock.core.vectors import format_unsupported_item, parse_vector
 
@@ -347,12 +355,12 @@ class ResponseConfigurator:
         for each, given in pairs:
             if not isinstance(each, (str, bytes)):
                 raise InvalidReply(format_unsupported_item(each))
-            numbers = parse_vector(given, "Give a list of finite numbers.")
+            numbers = parse_vector(given, "Pass a list of finite numbers.")
             scripted.append((each, ScriptedVector(numbers, find_caller())))
         self.register_name(model)
         for each, scripted_vector in scripted:
             by_model = self.replies.embeddings.setdefault(each, ByModel())
-            # An alias may be that of a model, of an embedding model, or of both.
+            # An alias may mean a model, an embedding model, or both.
             for model_id in self._names.get_every_id(model):
                 by_model[model_id] = scripted_vector
         self._changed()
@@ -368,30 +376,32 @@ class ResponseConfigurator:
         times: int | None = None,
         optional: bool = False,
     ) -> None:
-        """Answer requests to any path of a provider, before what the mock answers by itself.
+        """Set the response to requests to a path of a provider.
 
-        Each request is a call in `calls`, whose `api` is the method and the path.
+        It takes precedence over the responses of the mock itself. Each request becomes a call in
+        `calls`, whose `api` is the method and the path.
 
         Example:
             `mock.on("GET", "/v1/files/*", {"id": "file-1", "object": "file"})`
 
         Args:
             method: the HTTP method; `"*"` for any.
-            path: the path as the provider sees it, without a query, or a URL. `*` stands for one
-                segment, `{name}` for one that a function reads in `request.parameters`, and `**`
-                for any number.
+            path: the path that the provider receives, without a query, or a URL. `*` matches one
+                segment, `{name}` matches one segment that a function reads in
+                `request.parameters`, and `**` matches any number of segments.
             response: a dict or a list (JSON), a str (plain text), bytes, an exception, an error of
-                `llm_mock.templates`, or a function of the request, sync or async, that returns one
-                of these.
-            status: the status.
+                `llm_mock.templates`, or a function (sync or async) that takes the request and
+                returns one of these.
+            status: the HTTP status.
             headers: further headers.
-            times: the number of requests that it answers. They are used in order, before the
-                response to every request, and must be used up. By default it answers every request.
+            times: the number of requests to answer; by default all. Responses with `times` are used
+                in order, before responses without it. If the test ends before they are used up,
+                the test fails.
             optional: whether the test may end before `times` requests are made.
 
         Raises:
             InvalidReply: an argument is invalid.
-            QueuedReplyNotAllowed: `times` is given, and this mock serves the whole run.
+            QueuedReplyNotAllowed: `times` is set, and this mock serves the whole run.
         """
         from llm_mock.core.endpoints import (
             Endpoint,
@@ -415,9 +425,9 @@ class ResponseConfigurator:
             self.replies.endpoint_replies[endpoint.name] = reply
         elif self.standing_only:
             raise QueuedReplyNotAllowed(
-                f"on({method!r}, {path!r}, …, times={times}) in pytest_llm_mock_configure: a "
-                "response with times= is used up by one test, so which one would depend on their "
-                "order. Leave times out here, and give it in the test."
+                f"on({method!r}, {path!r}, …, times={times}) is not possible in "
+                "pytest_llm_mock_configure: the first test that sends the request would use up the "
+                "response. Leave out times here, or call on() in the test."
             )
         else:
             self.replies.queue(QueuedEndpointReply(configured, find_caller(), times, optional))
@@ -427,14 +437,13 @@ class ResponseConfigurator:
     def set_response(
         self, model: str, response: object, *more: object, schema: object = None
     ) -> None:
-        """Set a standing reply, as `set` without a schema.
+        """Set a standing reply, like `set` without a schema.
 
         Raises:
-            InvalidReply: a schema is given, as to mocks that take (model, schema, response), or
-                the response is not a reply.
+            InvalidReply: a schema or a third argument is passed, or the response is not a reply.
         """
         __tracebackhide__ = True
-        # `more` catches the third argument of older mocks, whose second one is the schema.
+        # `more` catches the third argument of older mocks, which take (model, schema, response).
         if more or schema is not None:
             given = getattr(schema or response, "__name__", "…")
             raise InvalidReply(
@@ -446,7 +455,7 @@ class ResponseConfigurator:
     def _check_reply(self, model: str, response: object, schema: object) -> ReplyOrFunction:
         """Return a response as a reply, or as the function that returns it.
 
-        Warns of a list of texts without a schema, which may be meant as one reply for each call.
+        Warns about a list of texts without a schema, which may be meant as one reply per call.
 
         Raises:
             InvalidReply: the response is not a reply.
@@ -477,9 +486,10 @@ class ResponseConfigurator:
 
 
 def _explain_likely_mistake(response: object) -> str:
-    """Return a line about a text or dict that may be meant as an error or a tool call, or nothing.
+    """Return a line about a reply that may be meant as an error, a tool call or several replies.
 
-    It is shown only if the test fails, because both are valid replies.
+    The line is empty for other replies. It is shown only if the test fails, because the reply is
+    valid.
     """
     if isinstance(response, str) and response in TEMPLATES.values():
         return (
@@ -490,8 +500,8 @@ def _explain_likely_mistake(response: object) -> str:
         return _explain_late_error(response)
     if isinstance(response, list) and {str, ToolCall} <= {*map(type, response)}:
         return (
-            "A list with a text and a tool call is one reply, which has both. For one reply per "
-            "call, write script(model, first, second)."
+            "A list with a text and a tool call is one reply with both. For one reply per call, "
+            "write script(model, first, second)."
         )
     if isinstance(response, dict) and _is_like_tool_call(response):
         return (
@@ -502,11 +512,11 @@ def _explain_likely_mistake(response: object) -> str:
 
 
 def _explain_late_error(reply: Reply) -> str:
-    """Return a line about an error after more chunks than the text of a reply has, or nothing."""
+    """Return a line about an error after more chunks than a reply has; empty without one."""
     count = reply.error_after
     if count is None or count < 2 or reply.chunks is not None or not reply.content:
         return ""
-    # This latency splits the text, and there may be one of the model, of which the line tells.
+    # This latency splits the text. The model may have one, too; the line mentions that.
     if reply.latency is not None and reply.latency.chunks_per_second is not None:
         return ""
     from llm_mock.core.reply_mistakes import explain_late_error
@@ -541,7 +551,7 @@ def _create_matchers(method: Callable[..., None], conditions: ReplyConditions) -
 
 
 def _refuse_arguments_of_add(conditions: Mapping[str, object]) -> None:
-    """Raise an InvalidReply if `set` is given an argument of `add`."""
+    """Raise an InvalidReply if `set` gets an argument of `add`."""
     __tracebackhide__ = True
     for name in ("times", "optional"):
         if name in conditions:

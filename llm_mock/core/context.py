@@ -1,4 +1,4 @@
-"""The current mock: the one that answers the calls of this process at this moment."""
+"""The current mock, which answers the calls of this process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 NO_MOCK = object()
-"""Stands for the mock of a context that uses real models."""
+"""The value for a context that uses real models instead of a mock."""
 
 # The functions below return `Any`, because each boundary knows its own subclass of `Mock`.
 
 
 class LazyMock:
-    """A mock that is created on first use: most tests of most projects call no model.
+    """A mock that is created on first use, because most tests call no model.
 
     Args:
         create: returns the new mock.
@@ -43,16 +43,16 @@ class LazyMock:
         if self.created is None:
             with self._lock:
                 mock = self.created or self._create()
-                # The second test is for a nested call during `_create`, which may have set it.
+                # A nested call during `_create` may have created the mock already.
                 self.created = self.created or mock
         return self.created
 
 
 class ContextMocks(LazyMock):
-    """Several mocks at once, each for the threads and tasks that inherit the context of `use`.
+    """Several mocks, each for the threads and tasks that inherit the context of its `use`.
 
-    A thread that was started elsewhere inherits no context. It gets the mock only if there is
-    exactly one.
+    A thread that was started elsewhere inherits no context. It gets the mock only if exactly one
+    is in use.
 
     Args:
         advice: how to run one case at a time, for the error message.
@@ -92,17 +92,17 @@ class ContextMocks(LazyMock):
         number = len(self._in_use)
         if number == 0:
             return (
-                f"The thread {name!r} asks for a model, and no case runs any more. "
-                "Have the case wait for it."
+                f"The thread {name!r} calls a model after the end of its case. Let the case wait "
+                "for the thread."
             )
         return (
-            f"The thread {name!r} asks for a model, and it is not known for which of {number} "
-            f"cases that run at once. {self._advice}"
+            f"The thread {name!r} calls a model, but {number} cases run in parallel, and it is "
+            f"unknown which of them started the thread. {self._advice}"
         )
 
     @contextmanager
     def use(self, mock: Mock | None) -> Iterator[None]:
-        """Answer the calls of this context with a mock, or have it use real models."""
+        """Answer the calls of this context with a mock; None makes it use real models."""
         chosen = NO_MOCK if mock is None else mock
         token = _context_mock.set(chosen)
         self._in_use.append(chosen)
@@ -114,7 +114,7 @@ class ContextMocks(LazyMock):
 
 
 _context_mock: ContextVar[Any] = ContextVar("llm_mock_of_this_context", default=None)
-# A context variable, as threads and tasks make calls at the same time.
+# A context variable, because threads and tasks make calls at the same time.
 _is_passing_through: ContextVar[bool] = ContextVar("llm_mock_is_passing_through", default=False)
 
 
@@ -127,14 +127,14 @@ class _State:
 
 
 def current_mock() -> Any:
-    """Return the mock that answers at this moment, a `Mock`; None if real models are used.
+    """Return the current mock; None if real models are used.
 
     Raises:
-        RealModelCall: real models are used for a live test, and this thread is of another test.
+        RealModelCall: a live test uses real models, but this thread belongs to another test.
     """
     __tracebackhide__ = True
-    # A thread or task that outlives its test goes on with the mock of that test. The usual case
-    # first, without a further call.
+    # A thread or task that outlives its test still uses the mock of that test. The usual case
+    # comes first, without a further call.
     if owner.get() is not RunState.test or RunState.test is None:
         other = get_other_test()
         if other is not None:
@@ -144,19 +144,19 @@ def current_mock() -> Any:
     mock = _State.mock
     if not isinstance(mock, LazyMock):
         return mock
-    # Most calls come after the first use, and save the call of the method.
+    # After the first use, the method call is skipped.
     return mock.created or mock.get()
 
 
 def _get_mock_of_other_test(other: RunningTest) -> Any:
-    """Return the mock of the test that this thread belongs to, which is not the running one."""
+    """Return the mock of another test, if this thread belongs to that test."""
     __tracebackhide__ = True
     if not _State.live:
         return other.get_mock()
     raise RealModelCall(
         f"The thread {threading.current_thread().name!r} was started in {other.name}, which is "
-        "mocked, and asks for a model in a later test that is marked llm_live: it would reach a "
-        "real one. Have the first test wait for its threads and tasks to end."
+        "mocked, but calls a model during a later test that is marked llm_live, so it would call a "
+        "real model. Let the first test wait until its threads and tasks end."
     )
 
 
@@ -170,23 +170,23 @@ def current_mock_if_created() -> Any:
 
 
 def get_activated() -> Any:
-    """Return what `activate` was given last: a `Mock`, a `LazyMock` or None."""
+    """Return the last argument of `activate`: a `Mock`, a `LazyMock` or None."""
     return _State.mock
 
 
 def is_mocked() -> bool:
-    """Return whether a mock answers at this moment."""
+    """Return whether a mock is active."""
     return not _State.live and (_State.mock is not None or get_other_test() is not None)
 
 
 def is_passing_through() -> bool:
-    """Return True while a call is made for real in this thread or task."""
+    """Return whether this thread or task is making a real call."""
     return _is_passing_through.get()
 
 
 @contextmanager
 def pass_through() -> Iterator[None]:
-    """Make all calls within this context for real, past every boundary."""
+    """Let all calls within this context reach the real models, past every boundary."""
     token = _is_passing_through.set(True)
     try:
         yield
@@ -195,10 +195,10 @@ def pass_through() -> Iterator[None]:
 
 
 def activate(mock: Mock | LazyMock | None) -> Any:
-    """Answer all calls of this process with a mock, or with none.
+    """Answer all calls of this process with a mock; None deactivates the current one.
 
     Returns:
-        The previous one, to be activated again later.
+        The previous mock, so that it can be activated again later.
     """
     previous = _State.mock
     _State.mock = mock
@@ -206,7 +206,7 @@ def activate(mock: Mock | LazyMock | None) -> Any:
 
 
 def set_live(live: bool) -> None:
-    """Use real models, even if a mock is activated, until this is called with False."""
+    """Set whether to use real models, even if a mock is activated."""
     _State.live = live
 
 
@@ -216,7 +216,7 @@ def is_live() -> bool:
 
 
 def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
-    """Let some models run for real beside the mock.
+    """Let some models run for real while the others are mocked.
 
     Args:
         model_ids: globs of model ids.
@@ -230,18 +230,18 @@ def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
 
 
 def has_passthrough() -> bool:
-    """Return whether some model runs for real beside the mock."""
+    """Return whether any model runs for real while the others are mocked."""
     return bool(_State.passthrough)
 
 
 def passes_through(model_id: str) -> bool:
-    """Return whether a model runs for real beside the mock."""
+    """Return whether a model runs for real while the others are mocked."""
     patterns = _State.passthrough
     return bool(patterns) and any(fnmatch.fnmatchcase(model_id, pattern) for pattern in patterns)
 
 
 def refuse_real_model(model_id: str, mock: Mock) -> None:
-    """Report and refuse the execution of a real model, if the project wants that.
+    """Report and refuse the execution of a real model, if the project forbids it.
 
     Raises:
         RealModelCall: the project refuses real models.
@@ -249,7 +249,7 @@ def refuse_real_model(model_id: str, mock: Mock) -> None:
     __tracebackhide__ = True
     if not mock.settings.known_models_only:
         return
-    # pytest appends the phase, which says nothing here: only tests call models.
+    # The phase that pytest appends is not useful here: the call is in the phase `call`.
     test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
     setting = mock.settings.format_ini("llm_mock_strict", "warn")
     message = (

@@ -1,4 +1,4 @@
-"""Messages about unmatched calls and unused replies: which came nearest, and what was missing."""
+"""Messages about unmatched calls and unused replies, with the nearest match of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN_REPLIES = 20
 
 
 class ExplainedMock(Protocol):
-    """The part of a `Mock` that messages read; to import the class would be circular."""
+    """The part of a `Mock` that messages read; importing the class would be circular."""
 
     configurator: ResponseConfigurator
     history: History
@@ -44,14 +44,14 @@ class ExplainedMock(Protocol):
 
     @property
     def parent(self) -> ExplainedMock | None:
-        """The mock below."""
+        """The parent mock."""
 
     @property
     def embedding_models(self) -> list[str]:
         """The ids of the embedding models that were called."""
 
     def explain_left_alone(self) -> str:
-        """Return why no call reached the mock; empty if it left no server alone."""
+        """Return the requests that were not mocked, as a message; empty if there are none."""
 
 
 def explain_unused(
@@ -65,7 +65,7 @@ def explain_unused(
         calls: the calls that were made.
     """
     count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
-    lines = [f"{count} not asked for:"]
+    lines = [f"{count} not used:"]
     for reply in unused:
         lines.append(f"  - {reply.text()}")
         lines += _explain_reply(mock, reply, calls)
@@ -78,7 +78,7 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
     replies = sorted(
         _get_all_configured(mock), key=lambda reply: _measure_distance(mock, reply, call)
     )
-    # The end of a prompt may say why the application calls the model.
+    # Long, because the end of a prompt may say why the application calls the model.
     request = format_request(call, SHOWN_MESSAGE)
     lines = [f"No reply was configured for this call:\n  {request}"]
     used_up = _find_used_up(mock, call)
@@ -88,7 +88,7 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
         nearest, *others = replies[:SHOWN_REPLIES]
         lines.append("Configured replies:")
         lines.append(f"  - {nearest.text()}")
-        lines.append(f"    the nearest miss: {' and '.join(_find_misses(nearest, call))}")
+        lines.append(f"    does not match: {' and '.join(_find_misses(nearest, call))}")
         lines += [f"  - {reply.text()}" for reply in others]
         lines += _format_rest(replies)
     elif not used_up:
@@ -103,7 +103,7 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
 
 
 def _explain_misspelt_model(nearest: Sequence[StandingReply], call: Call) -> list[str]:
-    """Return a line about the nearest reply if only its model differs, by a few letters.
+    """Return a line about the nearest reply if only a few letters of its model differ.
 
     Args:
         nearest: the nearest reply, or none.
@@ -120,7 +120,7 @@ def _explain_misspelt_model(nearest: Sequence[StandingReply], call: Call) -> lis
 
 
 def explain_near_reply(mock: ExplainedMock, call: Call) -> str:
-    """Return lines about the unused reply that one condition kept from a call; empty without one.
+    """Return lines about an unused reply that misses a call by one condition; empty without one.
 
     Args:
         mock: the mock, whose parents have no replies for this test.
@@ -140,13 +140,13 @@ def explain_near_reply(mock: ExplainedMock, call: Call) -> str:
         return ""
     nearest = min(near, key=lambda reply: _measure_distance(mock, reply, call))
     miss = _find_misses(nearest, call)[0]
-    return f"Or correct this reply:\n  - {nearest.text()}\n    the nearest miss: {miss}"
+    return f"Or correct this reply:\n  - {nearest.text()}\n    does not match: {miss}"
 
 
 def find_misspelt_model(
     mock: ExplainedMock, calls: Sequence[Call]
 ) -> tuple[StandingReply, str] | None:
-    """Return an unused reply that only a misspelt model kept from a call, and the called model.
+    """Return an unused reply whose misspelt model is its only miss, and the called model.
 
     Args:
         mock: the mock.
@@ -160,7 +160,7 @@ def find_misspelt_model(
             model = call["model_id"]
             if call["configured"] or not is_one_letter_off(reply.model, model):
                 continue
-            # A model that a library knows may be another one, such as gpt-4 beside gpt-4o.
+            # A known model is probably not misspelt, such as gpt-4 for gpt-4o.
             is_known = mock.names.provider_class(reply.model) is not None
             if not is_known and len(_find_misses(reply, call)) == 1:
                 return reply, model
@@ -175,7 +175,7 @@ def _explain_swapped_arguments(replies: Sequence[StandingReply], call: Call) -> 
             text = shorten(reply.model)
             origin = format_origin(reply.place)
             return [f"The model comes first: write set({model!r}, {text}){origin}."]
-        # No name of a model has spaces, but the path of a local one may.
+        # Names of models have no spaces, but the path of a local model may.
         is_text = " " in reply.model.strip() and "/" not in reply.model
         if is_text and len(_find_misses(reply, call)) == 1:
             text = shorten(reply.model)
@@ -207,7 +207,7 @@ def _advise_reply(mock: ExplainedMock, call: Call, is_used_up: bool) -> list[str
     )
     if is_used_up and _repeats_failed_call(mock, call):
         advice = (
-            "The request is that of the failed call before it: most SDKs retry after an error. For "
+            "The request repeats the failed call before it: most SDKs retry after an error. For "
             f'an error on every attempt, use set_error("{model}", …). To disable retries, '
             "configure the client, such as with max_retries=0 in openai and anthropic."
         )
@@ -217,10 +217,10 @@ def _advise_reply(mock: ExplainedMock, call: Call, is_used_up: bool) -> list[str
             "script(). If the application should not call again, correct the application."
         )
     lines = [advice]
-    # Where the project or the test set the level, they know it.
+    # A project or test that sets the level does not need this line.
     if settings.strict is None:
         setting = settings.format_ini("llm_mock_strict", "warn")
-        lines.append(f'Ini {setting} answers such calls with {{"success": true}}.')
+        lines.append(f'With ini {setting}, unmatched calls are answered with {{"success": true}}.')
     return lines
 
 
@@ -236,8 +236,8 @@ def _repeats_failed_call(mock: ExplainedMock, call: Call) -> bool:
 def _advise_outside(call: Call) -> str:
     """Return how to answer a call that was made outside of a test."""
     return (
-        "The call was made outside of a test: while a file was imported, or in a fixture of a "
-        "wider scope. Make it in a function that the test calls, or configure its reply in "
+        "The call was made outside of a test: during an import, or in a fixture of a wider "
+        "scope. Make the call in a function that the test calls, or configure its reply in "
         f'pytest_llm_mock_configure(mock) of a conftest.py: mock.set("{call["model_id"]}", "…").'
     )
 
@@ -261,7 +261,7 @@ def _explain_used_up(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
     if not used_up:
         return []
     problem = _format_used_up(list(used_up.values()), "a call that was answered by default")
-    return [f"{problem} To answer it, too, queue one more reply with add() or script()."]
+    return [f"{problem} For this call, queue one more reply with add() or script()."]
 
 
 def _explain_threads(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
@@ -269,7 +269,7 @@ def _explain_threads(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
     threads: dict[int, int] = {}
     for number, call in enumerate(calls, start=1):
         reply = mock.history.answered_by.get(call["number"])
-        # Only a queued reply has a thread. With a condition, it answers the call that is meant.
+        # Only a queued reply has a thread. With a condition, the order of calls does not matter.
         thread = getattr(reply, "thread", 0)
         if thread and reply is not None and not reply.conditional:
             threads.setdefault(thread, number)
@@ -288,7 +288,7 @@ def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[
     numbers: dict[StandingReply, int] = {}
     for call in calls:
         reply = mock.history.answered_by.get(call["number"])
-        # A queued reply, which has a number of remaining uses, ends by itself.
+        # A queued reply (only these have `remaining`) is used up, so it does not repeat.
         if reply is None or hasattr(reply, "remaining") or not call.tool_results:
             continue
         if getattr(reply.answer, "tool_calls", False):
@@ -305,11 +305,11 @@ def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[
 
 
 def _explain_replaced_reply(mock: ExplainedMock) -> list[str]:
-    """Return a line about a standing reply that was replaced before any call got it."""
+    """Return a line about a standing reply that was replaced before any call used it."""
     earlier, later = mock.configurator.replies.replaced or (None, None)
     if earlier is None or later is None or earlier in mock.history.answered_by.values():
         return []
-    # A test may well replace the reply of a fixture in another file.
+    # A test may replace the reply of a fixture in another file on purpose.
     if earlier.place is None or later.place is None or earlier.place[0] != later.place[0]:
         return []
     return [
@@ -320,7 +320,7 @@ def _explain_replaced_reply(mock: ExplainedMock) -> list[str]:
 
 
 def _explain_joined_chunks(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
-    """Return a line about the first call whose reply has chunks, but which is not streamed."""
+    """Return a line about the first call that is not streamed, but whose reply has chunks."""
     for number, call in enumerate(calls, start=1):
         reply = mock.history.answered_by.get(call["number"])
         chunks = getattr(getattr(reply, "answer", None), "chunks", None)
@@ -329,8 +329,8 @@ def _explain_joined_chunks(mock: ExplainedMock, calls: Sequence[Call]) -> list[s
             continue
         origin = format_origin(getattr(reply, "place", None))
         return [
-            f"The request of call {number} asks for no stream, so the chunks of its reply{origin} "
-            "were joined."
+            f"The request of call {number} does not ask for a stream, so the chunks of its "
+            f"reply{origin} were joined."
         ]
     return []
 
@@ -338,13 +338,13 @@ def _explain_joined_chunks(mock: ExplainedMock, calls: Sequence[Call]) -> list[s
 def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     count = "One queued reply" if len(replies) == 1 else f"{len(replies)} queued replies"
     verb = "was" if len(replies) == 1 else "were"
-    # The notes begin with two spaces, for the end of a line of a table.
+    # The notes begin with two spaces, of which only one is needed here.
     shown = _format_places(replies)[1:]
     problem = f"{count} for {unmatched} {verb} used up by earlier calls{shown}."
-    # A tool call that stays would be returned again after the result of the tool, without an end.
+    # A standing tool call would be returned again after each result of the tool, without end.
     if getattr(replies[-1].answer, "tool_calls", False):
-        return f"{problem} After the tool call comes an answer: script(model, ToolCall(…), text)."
-    return f"{problem} A reply of set() would stay."
+        return f"{problem} Queue a text after the tool call: script(model, ToolCall(…), text)."
+    return f"{problem} A reply of set() answers any number of calls."
 
 
 def _format_places(replies: Sequence[StandingReply]) -> str:
@@ -362,14 +362,14 @@ def explain_unexpected_embedding(
         settings: the settings of the mock.
         model_id: the model.
         item: the text or the bytes.
-        texts: the end of the sentence, about texts that have a vector; empty without any.
+        texts: the end of the sentence, about texts with a vector; empty without any.
     """
     shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     hint = ""
     if isinstance(item, str) and item.replace(" ", "").isdecimal():
         hint = (
-            " If these numbers are tokens of a text, let the application send the text. In "
-            "LangChain, use OpenAIEmbeddings(check_embedding_ctx_length=False)."
+            " If these numbers are tokens of a text, send the text instead. In LangChain, use "
+            "OpenAIEmbeddings(check_embedding_ctx_length=False)."
         )
     advice = f"Set one with set_embedding({model_id!r}, …, [0.1, …]){settings.method_place}"
     # Only a test has the models themselves.
@@ -390,7 +390,7 @@ def explain_reply_to_embedding(settings: Settings, model_id: str, reply: str) ->
     Args:
         settings: the settings of the mock.
         model_id: the model.
-        reply: the reply with its line.
+        reply: the reply with its source location.
     """
     return (
         f"{model_id!r} is an embedding model, so this reply is not used: {reply}. Write "
@@ -400,7 +400,7 @@ def explain_reply_to_embedding(settings: Settings, model_id: str, reply: str) ->
 
 
 def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
-    """Return what a failed test shows of its replies; empty if each call and reply has a match.
+    """Return the part about replies for a failed test; empty if all calls and replies match.
 
     Args:
         mock: the mock of the test.
@@ -419,7 +419,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     ]
     if not near_calls and not unused:
         return "\n".join(hints)
-    # The nearest reply may be one of a parent, which is not in this mock's own list.
+    # The nearest reply may belong to a parent, and is then not in this mock's own list.
     replies = list(dict.fromkeys([*replies, *(reply for reply, _ in near_calls)]))
     lines_below = {id(reply): near_call for reply, near_call in near_calls}
     lines = ["Configured replies:"] if calls else _format_heading(mock, unused)
@@ -456,14 +456,14 @@ def _format_heading(mock: ExplainedMock, unused: Sequence[StandingReply]) -> lis
     elif earlier := _find_earlier_call(mock, unused):
         problem += " in this test"
         lines.append(
-            f"This call was made before the test, and got an answer by default:\n"
+            f"This call was made before the test, and was answered by default:\n"
             f"  {format_request(earlier)}\n{_advise_outside(earlier)}"
         )
     return [*lines, f"{problem}, but replies were configured:"]
 
 
 def _find_earlier_call(mock: ExplainedMock, unused: Sequence[StandingReply]) -> Call | None:
-    """Return a call outside of tests without a reply that an unused reply matches."""
+    """Return an unanswered call outside of tests that matches an unused reply."""
     # Only the mock of the whole run has calls outside of tests.
     earlier = [] if mock.parent is None else mock.parent.history.calls
     for call in earlier:
@@ -494,7 +494,7 @@ def _find_near_calls(
 
 
 def find_unused_replies(mock: ExplainedMock, calls: Sequence[Call]) -> list[StandingReply]:
-    """Return the replies of a mock, without its parents', that answered none of its calls."""
+    """Return the replies of a mock (not of its parents) that answered none of its calls."""
     replies = mock.configurator.replies.get_configured()
     return [reply for reply in replies if not _is_used(reply, mock, calls)]
 
@@ -515,7 +515,7 @@ def _is_used(reply: StandingReply, mock: ExplainedMock, calls: Sequence[Call]) -
         return False
     if reply in answered_by.values():
         return True
-    # Which reply answered a call of another process is not known, only that one did.
+    # For a call of another process, it is unknown which configured reply answered it.
     for call in calls:
         is_of_other_process = call["configured"] and call["number"] not in answered_by
         if is_of_other_process and not _find_misses(reply, call):
@@ -533,19 +533,19 @@ def _explain_reply(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Ca
 
 
 def _explain_order(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]) -> list[str]:
-    """Return a line about a tool call that was queued after the text that ended the application."""
+    """Return a line about a tool call that was queued after the final text."""
     if not calls or not calls[-1]["tools"] or not getattr(reply.answer, "tool_calls", False):
         return []
     text = mock.history.answered_by.get(calls[-1]["number"])
-    # A standing reply would have come after the queued tool call.
+    # A standing text would have come after the queued tool call.
     if text is None or not hasattr(text, "remaining"):
         return []
     if getattr(text.answer, "tool_calls", False):
         return []
     origin = format_origin(text.place)
     return [
-        f"    the text{origin} was used before it, so the application made no further call. Queue "
-        "the tool call first. For both in one answer, write Reply(text, tool_calls=[…])."
+        f"    the text{origin} was used first, so the application made no further call. Queue the "
+        "tool call before it. For both in one answer, write Reply(text, tool_calls=[…])."
     ]
 
 
@@ -561,14 +561,14 @@ def _explain_answered_calls(
             continue
         matching.append(call)
         answer = mock.history.answered_by.get(call["number"])
-        # A reply with `times` that answered some calls lacks others.
+        # A reply with `times` answered some of the calls, but needs more.
         if answer is reply or _came_too_early(mock, call, reply):
             return []
         if answer is not None:
             answers.append(answer)
             hint = hint or _explain_swapped_replies(answer, reply, call)
         elif call["error"]:
-            return [f"    call {number} matches it, but was refused: see the error of the call"]
+            return [f"    call {number} matches, but failed: see the error of the call"]
     if not matching:
         return []
     description = _describe_answers(answers, reply, matching)
@@ -581,7 +581,7 @@ def _describe_answers(
     """Return which replies answered the calls that match an unused reply.
 
     Args:
-        answers: the replies that did.
+        answers: the replies that answered.
         reply: the unused reply.
         matching: the calls, at least one.
     """
@@ -597,7 +597,7 @@ def _describe_answers(
 
 
 def _explain_streamed(answers: Sequence[StandingReply], reply: StandingReply, call: Call) -> str:
-    """Return a hint if the texts of two queued replies may be meant as the chunks of a stream."""
+    """Return a hint if the texts of two queued replies are probably meant as chunks of a stream."""
     if not call.get("stream") or not hasattr(reply, "remaining"):
         return ""
     first = getattr(answers[0].answer, "content", "") if answers else ""
@@ -617,8 +617,8 @@ def _explain_swapped_replies(answer: StandingReply, unused: StandingReply, call:
     if _fits_schema(answer, call.schema) or getattr(answer.answer, "invalid", False):
         return ""
     return (
-        ". This reply fits the schema of that call, and its answer does not: check the order of "
-        "the replies"
+        ". This reply matches the schema of that call, but the used reply does not: check the "
+        "order of the replies"
     )
 
 
@@ -654,10 +654,10 @@ def _came_too_early(mock: ExplainedMock, call: Call, reply: StandingReply) -> bo
     if call["number"] not in answered_by:
         return not call["configured"]
     answer = answered_by[call["number"]]
-    # The call was refused.
+    # The call was refused, so no reply answered it.
     if answer is None:
         return True
-    # Queued replies go before standing ones, and of these a later one replaces an earlier one.
+    # Queued replies go before standing ones, and later standing replies replace earlier ones.
     if hasattr(answer, "remaining"):
         return False
     is_replaced = answer not in mock.configurator.replies.get_configured()
@@ -669,7 +669,7 @@ def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str
     if misses:
         return [f"    nearest call: {number}, but {' and '.join(misses)}"]
     method, _, path = str(call.get("api", "")).partition(" ")
-    # The name of the API of a model is a word; that of another endpoint is a method and a path.
+    # The `api` of a call to a model is a word; for another endpoint, it is a method and a path.
     if path:
         return [
             f"    nearest call: {number}, but set(), add() and script() do not answer it: write "
@@ -684,10 +684,10 @@ def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str
 def _measure_distance(
     mock: ExplainedMock, reply: StandingReply, call: Call
 ) -> tuple[int, bool, float, float, float]:
-    """Return how far a reply is from a call: unmet conditions, then likeness of its texts.
+    """Return how far a reply is from a call: unmet conditions, then similarity of texts.
 
-    Of equally near replies, one that answered no call is more likely the one that was meant. The
-    texts are the name of the model, that of the prompt and that of the system prompt.
+    The texts are the model, the prompt and the system prompt. Of equally near replies, an unused
+    one is nearer, because it is probably the one that was meant.
     """
     from difflib import SequenceMatcher  # only messages need it
 
@@ -700,12 +700,12 @@ def _measure_distance(
 
 
 def _measure_share(expected: object, text: str) -> float:
-    """Return the share of an expected text that a text has in one part; 1 without such a text."""
+    """Return the largest share of an expected text that a text contains; 1 without that text."""
     if not isinstance(expected, str) or not expected:
         return 1.0
     from difflib import SequenceMatcher  # only messages need it
 
-    # The longest common part, as the text may be much longer than what it must contain.
+    # The longest common part, because the text may be much longer than the expected one.
     compared = text[:COMPARED_CHARACTERS].lower()
     wanted = expected[:COMPARED_CHARACTERS].lower()
     longest = SequenceMatcher(None, wanted, compared, autojunk=False).find_longest_match()
@@ -713,7 +713,7 @@ def _measure_share(expected: object, text: str) -> float:
 
 
 def _find_misses(reply: StandingReply, call: Call) -> list[str]:
-    """Return the unmet conditions of a reply; an error in a project's own matcher is one."""
+    """Return the unmet conditions of a reply; an error in a project's matcher counts as one."""
     try:
         return reply.misses(call)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Configured responses of endpoints beside those that call a model with a conversation."""
+"""Configured responses of endpoints, such as file or moderation APIs; see `on`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Endpoint:
         host = _find_host(path)
         if host is None:
             raise InvalidReply(
-                f"This is not the path of an endpoint: {described(path)}. Give a path without a "
+                f"This is not the path of an endpoint: {described(path)}. Pass a path without a "
                 "query such as '/v1/files/*', or a URL such as "
                 "'https://api.openai.com/v1/files'."
             )
@@ -99,7 +99,7 @@ class Endpoint:
     def explain_near_miss(
         self, method: str, host: str | None, path: str, calls_model: bool
     ) -> str | None:
-        """Return why a request does not match if it nearly does; None for another one.
+        """Return why a request nearly matches, but does not; None for other requests.
 
         Args:
             method: the method of the request.
@@ -119,20 +119,21 @@ class Endpoint:
         return f"the path is {path}, not {self._path}: write on({method!r}, {url!r}, …)"
 
     def _find_meant_path(self, path: str, calls_model: bool) -> str | None:
-        """Return the path to write for a request whose path is nearly the configured one.
+        """Return the correct path for a request whose path is nearly the configured one.
 
-        Without wildcards, the paths may differ in case, in a slash at the end, and in what one has
-        before the other or after it.
+        Without wildcards, the paths may differ in case, in a slash at the end, and in a prefix or
+        suffix.
         """
         if self.has_wildcards:
-            # With its wildcards, the path only lacks its beginning.
+            # A path with wildcards may only lack its beginning.
             found = re.fullmatch(f"(/.+?){self._pattern.pattern}", path)
             return None if found is None else f"{found[1]}{self._path}"
         given = self._path.lower().rstrip("/")
         called = path.lower().rstrip("/")
         is_same = given == called
         is_end = given != "" and called.endswith(given)
-        # `/v1/files/{id}` is not `/v1/files`, but the path of a model says what is asked of it.
+        # `/v1/files/{id}` is not `/v1/files`, but a path that calls a model may have a suffix, such
+        # as an action.
         is_beginning = calls_model and called.startswith(f"{given}/")
         return path if is_same or is_end or is_beginning else None
 
@@ -223,7 +224,7 @@ def _list_misses(endpoint: Endpoint, call: Call) -> list[str]:
     # The API of a request to another endpoint is its method and path.
     calls_model = not path
     if calls_model:
-        made = f"a call of {call['model_id']}"
+        made = f"a call to {call['model_id']}"
     sent = call.request
     if sent is not None:
         url = urlsplit(sent.url)
@@ -238,7 +239,7 @@ def _list_misses(endpoint: Endpoint, call: Call) -> list[str]:
         near = endpoint.explain_near_miss(method, host, path, calls_model)
         return [near or far]
     if calls_model:
-        # The response would have been found before the reply of the model.
+        # The response would have taken precedence, so it was not configured yet.
         return ["it was made before the reply was configured: configure the reply before the call"]
     return []
 
@@ -264,9 +265,8 @@ def to_endpoint_answer(value: object) -> EndpointAnswer:
     if isinstance(value, Reply):
         if value.error is None or value.error_after is not None:
             raise InvalidReply(
-                f"An endpoint returns a body, not {described(value)}. Give a dict, a list, a str "
-                "or bytes. The only replies that it can return are errors, such as "
-                "templates.rate_limit()."
+                f"An endpoint returns a body, not {described(value)}. Pass a dict, a list, a str, "
+                "bytes, or an error such as templates.rate_limit()."
             )
         return value
     if isinstance(value, BaseException) or inspect.isclass(value):
@@ -282,7 +282,7 @@ def _to_body(value: Any) -> EndpointBody:
         return EndpointBody(bytes(value), "application/octet-stream")
     if isinstance(value, str):
         return EndpointBody(value, "text/plain; charset=utf-8")
-    # Through a reply, which refuses what is not JSON and takes a copy.
+    # A `Reply` checks that the value is JSON and copies it.
     return EndpointBody(Reply(data=value).data, JSON_TYPE)
 
 
@@ -304,7 +304,7 @@ def _check_function_answer(function: EndpointFunction, value: object) -> Endpoin
     """Return the result of a function as a body or an error.
 
     Raises:
-        InvalidReply: it is neither of them.
+        InvalidReply: it is neither a body nor an error.
     """
     __tracebackhide__ = True
     answer = to_endpoint_answer(value)
@@ -317,11 +317,11 @@ def check_endpoint_response(status: object, headers: object, times: object) -> N
     """Raise an InvalidReply if an argument of `on` is invalid."""
     __tracebackhide__ = True
     if not is_whole(status, 200, 599):
-        raise InvalidReply(f"status={described(status)}: give a whole number from 200 to 599.")
+        raise InvalidReply(f"status={described(status)}: pass a whole number from 200 to 599.")
     if not isinstance(headers, Mapping) or not _has_only_texts(headers):
-        raise InvalidReply(f"headers={described(headers)}: give a dict of texts.")
+        raise InvalidReply(f"headers={described(headers)}: pass a dict of texts.")
     if times is not None and not is_whole(times, 1):
-        raise InvalidReply(f"times={described(times)}: give a whole number from 1, or None.")
+        raise InvalidReply(f"times={described(times)}: pass a whole number of at least 1, or None.")
 
 
 def _has_only_texts(headers: Mapping[object, object]) -> bool:

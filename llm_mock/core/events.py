@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 
-# `Any`, because the events of `llm` are not known here.
+# `Any`, because `llm` and its events are not imported here.
 Chunk = Any
 """A `str`, an `Event`, or an event of a library, such as `llm.parts.StreamEvent`."""
 
 
 class Event:
-    """A chunk of an answer that is more than text; a chunk of text is a `str`.
+    """A chunk of an answer that is not plain text; chunks of plain text are `str`.
 
-    The fields are those of `llm.parts.StreamEvent`, which may stand wherever an `Event` does.
+    The fields are those of `llm.parts.StreamEvent`, which is accepted wherever an `Event` is.
 
     Args:
         type: `text`, `reasoning`, `refusal`, `tool_call_name`, `tool_call_args` or `tool_result`.
-        chunk: the text of the piece.
-        tool_call_id: the id of its tool call.
-        tool_name: the name of the tool, where the provider itself ran it.
-        server_executed: whether the provider itself ran the tool.
+        chunk: the text of the chunk.
+        tool_call_id: the id of the tool call.
+        tool_name: the name of the tool, if the provider ran it.
+        server_executed: whether the provider ran the tool.
         redacted: whether the provider withheld the reasoning.
-        part_index: the index of its part of the message; None for the current one.
-        message_index: the index of its message of the answer.
+        part_index: the index of the part in the message; None for the current part.
+        message_index: the index of the message in the answer.
         provider_metadata: data that the provider expects back in the next call.
     """
 
@@ -72,7 +72,7 @@ class Event:
 
 
 class ItemEvent(Event):
-    """An event for a part of an answer that the provider made at once, such as a web search.
+    """An event for a complete part of an answer, such as a web search.
 
     Args:
         item: the `ReplyItem`.
@@ -84,11 +84,11 @@ class ItemEvent(Event):
 
 
 class CompletedEvent(Event):
-    """An event whose plugin completed it at the end of the answer."""
+    """An event that a plugin completed at the end of the answer."""
 
     __slots__ = ("later",)
     later: JSONObject
-    """The fields at the end of the answer."""
+    """The values of the fields at the end of the answer."""
 
 
 class MadeToolCall:
@@ -116,7 +116,7 @@ class Wait(float):
     real = False
     """Whether to really wait."""
     served = False
-    """Whether a server really waits, because its clients have no virtual clock."""
+    """Whether a server waits in real time, because its clients have no virtual clock."""
 
 
 class RealWait(Wait):
@@ -128,7 +128,7 @@ class RealWait(Wait):
 
 
 class Silence(Wait):
-    """A pause that a fault makes: on the virtual clock, or in real time in a server."""
+    """A pause of a simulated fault: on the virtual clock, or in real time in a server."""
 
     __slots__ = ()
     served = True
@@ -136,7 +136,7 @@ class Silence(Wait):
 
 def is_event(value: object) -> bool:
     """Return whether a value is an `Event`, or an event of a library."""
-    # By attributes, because `llm` is not imported here.
+    # Checked by attributes, because `llm` is not imported here.
     return hasattr(value, "type") and hasattr(value, "chunk")
 
 
@@ -149,5 +149,5 @@ def get_event_text(event: Chunk) -> str:
 
 def is_reply_item(value: object) -> TypeGuard[ReplyItem]:
     """Return whether a value is a `ReplyItem`, such as a web search."""
-    # By an attribute, because few programs import its module.
+    # Checked by an attribute, because few programs import the module of the class.
     return getattr(type(value), "is_reply_item", False) is True

@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 
 class CallConditions(TypedDict, total=False):
-    """The conditions of `assert_called_with` beside its positional ones.
+    """The further conditions of `assert_called_with`.
 
-    A parameter of the provider, such as `temperature`, is compared with what was sent: over HTTP
-    with the field of the body, through `llm` with the option, by whatever name the provider has for
-    it: `max_tokens` is also Gemini's `maxOutputTokens`. `ABSENT` means that it must not be sent.
-    Other fields of the body go into `body`. A value may be an object with its own `==`, such as
+    A parameter of the provider, such as `temperature`, is compared with the field of the request
+    body (over HTTP) or with the option (through `llm`). Names of other providers count, too:
+    `max_tokens` also matches Gemini's `maxOutputTokens`. `ABSENT` means that the parameter must not
+    be sent. For other fields, use `body`. A value may be an object with its own `==`, such as
     `unittest.mock.ANY`.
     """
 
     prompt: TextMatcher
-    """A matcher of the prompt, as `prompt_contains`."""
+    """A matcher of the prompt, like `prompt_contains`."""
     prompt_equals: str
     """The whole text of the prompt."""
     model: str
@@ -56,18 +56,18 @@ class CallConditions(TypedDict, total=False):
     system: TextMatcher | Absent
     """A matcher of the system prompt."""
     messages: Sequence[Mapping[str, Any] | str]
-    """All messages: each a text, or some fields of a message as `Call.messages` or as the body has
-    them."""
+    """All messages. Each one is a text, or some fields of the message in the form of
+    `Call.messages` or of the request body."""
     tools: Iterable[str] | Absent
-    """The names of tools that were offered, perhaps among others."""
+    """The names of tools that must be offered; other tools may be offered, too."""
     tool_results: Sequence[Any] | Absent
-    """All tool results: the output of each, or some of its fields."""
+    """All tool results. Each one is its output, or some of its fields."""
     turn: int
     """The position of the answer in its conversation, from 1."""
     stream: bool | None
     """Whether a streamed answer was requested; None through `llm`."""
     attachments: Iterable[str | None] | Absent
-    """The types of all attachments, in order; None for one that is given by its URL."""
+    """The media types of all attachments, in order; None for an attachment with a URL."""
     response: Any
     """The answer."""
     error: TextMatcher | Absent | None
@@ -77,9 +77,9 @@ class CallConditions(TypedDict, total=False):
     test: str | None
     """The node id of the test."""
     options: Mapping[str, Any]
-    """Some of the options; `ABSENT` as a value means that it was not given."""
+    """Some of the options; the value `ABSENT` means that the option must not be set."""
     body: Mapping[str, Any]
-    """A part of the request body, over HTTP; mappings in it are parts, too, also in lists."""
+    """Some fields of the request body, over HTTP. Nested mappings need only some fields, too."""
     frequency_penalty: float | Absent
     logprobs: bool | Absent
     max_completion_tokens: int | Absent
@@ -125,19 +125,19 @@ _OWN = (
 )
 _PARAMETERS = tuple(name for name in CallConditions.__annotations__ if name not in _OWN)
 _ABSENT_INPUTS = ("schema", "system", "tools", "tool_results", "attachments", "error")
-"""The conditions beside parameters that may be `ABSENT`."""
+"""The conditions, besides parameters, that may be `ABSENT`."""
 _NULLABLE = ("stream", "response", "error", "test")
-"""The conditions beside parameters for which None is a value that is compared."""
+"""The conditions, besides parameters, for which None is a valid value."""
 _TEXTS = ("model", "prompt_equals", "test")
 _LISTS = ("messages", "tool_results")
 _MAPPINGS = ("usage", "options", "body")
 _TOKEN_COUNTS = ("input_tokens", "output_tokens")
 _MESSAGE_FIELDS = ("messages", "input", "contents")
-"""The fields of the body that may hold the list of messages, depending on the API."""
+"""The fields of the body that contain the list of messages, depending on the API."""
 _SHOWN_DIFFERENCES = 3
 RESULT_KEYS = ("name", "output", "is_error")
 _LIMITS_OF_CHAT = ("max_tokens", "max_completion_tokens")
-"""The limits of tokens in Chat Completions, of which some models refuse one."""
+"""The token limits of Chat Completions; some models accept only one of them."""
 _OTHER_NAMES = {
     **dict.fromkeys(TOKEN_LIMITS, TOKEN_LIMITS),
     "seed": ("seed", "random_seed"),
@@ -145,7 +145,7 @@ _OTHER_NAMES = {
     "top_k": ("top_k", "k"),
     "top_p": ("top_p", "p"),
 }
-"""The names that providers give to a parameter, by each name that an assertion may use."""
+"""The names of a parameter at all providers, by each name that an assertion may use."""
 
 
 class ExpectedCall:
@@ -174,13 +174,13 @@ class ExpectedCall:
             if not schema:
                 _refuse_vacuous("schema", schema)
         self._absent_inputs = _take_absent_inputs(given)
-        # The matchers of replies know no `ABSENT`.
+        # The matchers of replies do not support `ABSENT`.
         plain_options, self._absent_options = _split_options(given.pop("options", None))
         second_prompt = given.pop("prompt", None)
         if prompt is not None and second_prompt is not None:
             raise TypeError(
-                f"The prompt is given twice, as the first argument ({prompt!r}) and as prompt=: "
-                "give it once. A model is given as model=."
+                f"Got two prompts, the first argument ({prompt!r}) and prompt=: pass only one. For "
+                "a model, use model=."
             )
         prompt = second_prompt if prompt is None else prompt
         self.matchers = Matchers(
@@ -212,7 +212,7 @@ class ExpectedCall:
         yield from self._request_misses(call)
 
     def without_inputs(self) -> ExpectedCall:
-        """Return the same conditions without those of the prompt and of the tool results."""
+        """Return the same conditions, except those for the prompt and the tool results."""
         others = copy.copy(self)
         others.matchers = copy.copy(self.matchers)
         others.matchers.prompt = None
@@ -222,18 +222,18 @@ class ExpectedCall:
         return others
 
     def fits_prompt(self, text: str) -> bool:
-        """Return whether a text meets the conditions of the prompt."""
+        """Return whether a text meets the conditions for the prompt."""
         whole = self.values.get("prompt_equals")
         if whole is not None and whole != text:
             return False
         return self.matchers.prompt is None or matches_text(self.matchers.prompt, text)
 
     def measure_similarity(self, call: Call) -> tuple[bool, float]:
-        """Return how near the texts of a call are to the expected ones, for a comparison.
+        """Return how similar the texts of a call are to the expected ones.
 
         Returns:
-            Whether the prompt contains the expected text in upper or lower case, and the share of
-            words that all texts have alike.
+            Whether the prompt contains the expected text in any case, and the share of words that
+            all texts have in common.
         """
         pairs = [(self.matchers.prompt, call.prompt)]
         pairs.append((self.values.get("prompt_equals"), call.prompt))
@@ -253,14 +253,14 @@ class ExpectedCall:
         return contains_prompt, share
 
     def explain_respelt_model(self, calls: Sequence[Call]) -> str:
-        """Return a sentence if the name of the model is another spelling of a called one's."""
+        """Return a sentence if the expected model is another spelling of a called one."""
         name = self.values.get("model")
         if not isinstance(name, str):
             return ""
         return describe_respelt(name, [call.model for call in calls])
 
     def _field_misses(self, call: Call) -> Iterator[str]:
-        """Yield a phrase for each input that is not absent and each single value that differs."""
+        """Yield a phrase for each input that must be absent and each single value that differs."""
         for name in self._absent_inputs:
             actual = getattr(call, name)
             if actual:
@@ -290,7 +290,7 @@ class ExpectedCall:
 
     def _error_misses(self, call: Call) -> Iterator[str]:
         if call.error is None:
-            yield "there was no error"
+            yield "the call has no error"
         elif not matches_text(self._error, call.error):
             yield format_text_miss("error", self._error, call.error)
 
@@ -299,7 +299,7 @@ class ExpectedCall:
         sent = call.request
         if self._body is not None:
             if sent is None:
-                yield "it has no body, because it was made through llm"
+                yield "the call has no body, because it was made through llm"
             else:
                 yield from _find_misses("body", sent.body, self._body)
         for name, expected in self._parameters.items():
@@ -327,7 +327,7 @@ class ExpectedCall:
 
 
 def _contains_in_any_case(text: str, expected: object) -> bool:
-    """Return whether a text contains another one in upper or lower case."""
+    """Return whether a text contains another one, ignoring upper and lower case."""
     # Patterns and functions have no text to compare.
     if not isinstance(expected, str):
         return False
@@ -340,7 +340,7 @@ def _split_words(value: object) -> set[str]:
 
 
 def _explain_prefix(expected: object, model: str) -> str:
-    """Return in brackets that the name of a model has no prefix, or nothing."""
+    """Return a remark that the name of a model has no prefix; empty for another miss."""
     if isinstance(expected, str) and has_prefix(expected, model):
         return " (leave out the prefix, which the request does not have)"
     return ""
@@ -351,7 +351,7 @@ def _take_absent_inputs(given: dict[str, Any]) -> list[str]:
     absent = [name for name in _ABSENT_INPUTS if given.get(name) is ABSENT]
     for name in absent:
         del given[name]
-    # None is no condition but a value only for the error.
+    # Only for the error, None is a value; for other conditions, it means no condition.
     if "error" in given and given["error"] is None:
         del given["error"]
         absent.append("error")
@@ -366,10 +366,10 @@ def _require_known(conditions: Iterable[str]) -> None:
         if name in known:
             continue
         if name in ("headers", "extra_headers"):
-            advice = "Read headers from the record of the call: last_call.request.headers."
+            advice = "For headers, read last_call.request.headers."
         else:
-            advice = f"Other fields of the request: body={{{name!r}: …}}."
-        # A short name by which tests look for a condition.
+            advice = f"For another field of the request, use body={{{name!r}: …}}."
+        # Tests guess this name for the condition.
         meant = "prompt_contains" if find_nearest(name, ["contains"]) else name
         raise TypeError(
             f"Unknown condition {name!r}{suggest_nearest(meant, known) or '.'} "
@@ -378,7 +378,7 @@ def _require_known(conditions: Iterable[str]) -> None:
 
 
 def _check_condition(name: str, value: object) -> None:
-    """Raise an InvalidReply if a condition fits no call or every call."""
+    """Raise an InvalidReply if a condition matches no call or every call."""
     __tracebackhide__ = True
     if value is ABSENT and name in (*_PARAMETERS, *_ABSENT_INPUTS):
         return
@@ -406,21 +406,21 @@ def _check_type(name: str, value: object) -> None:
     expected = _find_expected_type(name, value)
     if expected is not None:
         shown = "ABSENT" if value is ABSENT else described(value)
-        raise InvalidReply(f"{name}={shown}: give {expected}.")
+        raise InvalidReply(f"{name}={shown}: pass {expected}.")
 
 
 def _refuse_vacuous(name: str, value: object) -> None:
-    """Raise an InvalidReply for a condition that fits every call."""
+    """Raise an InvalidReply for a condition that matches every call."""
     __tracebackhide__ = True
     advice = f"leave {name} out"
     if name in _ABSENT_INPUTS:
-        advice += f", or write {name}=ABSENT for a call without"
+        advice += f", or write {name}=ABSENT for a call without {name}"
     raise InvalidReply(f"{name}={described(value)} matches every call: {advice}.")
 
 
 def _find_expected_type(name: str, value: object) -> str | None:
-    """Return a description of valid values if a value is not one; else None."""
-    # The body and the options are examined as mappings, so no other object can stand for them.
+    """Return a description of valid values if a value is invalid; else None."""
+    # The body and the options are read as mappings, so an object with its own `==` is invalid.
     if name not in ("body", "options") and _has_own_equality(value):
         return None
     if name in _TEXTS and not isinstance(value, str):
@@ -458,8 +458,8 @@ def _check_no_nested_absent(name: str, value: object) -> None:
     __tracebackhide__ = True
     if _contains_absent(value):
         raise InvalidReply(
-            f"{name} is compared as a whole, so ABSENT within it matches no call. For a part "
-            "of a request, write body={…}."
+            f"{name} is compared as a whole, so ABSENT within it matches no call. To compare only "
+            "a part of the request, use body={…}."
         )
 
 
@@ -476,7 +476,7 @@ def _is_list(value: object) -> bool:
 
 
 def _has_own_equality(value: object) -> bool:
-    """Return whether a value is an object that decides itself what it equals."""
+    """Return whether a value is an object with its own `==`, such as `unittest.mock.ANY`."""
     kind = type(value)
     return (
         value is not ABSENT
@@ -501,7 +501,7 @@ def _get_parameter(call: Call, name: str) -> object:
     if sent is not None and name in sent.body:
         return sent.body[name]
     if sent is not None and name == "reasoning_effort":
-        # The Responses API has it as a part of a field.
+        # In the Responses API, it is nested in the field `reasoning`.
         reasoning = sent.body.get("reasoning")
         if isinstance(reasoning, Mapping):
             return reasoning.get("effort", ABSENT)
@@ -511,7 +511,7 @@ def _get_parameter(call: Call, name: str) -> object:
 
 
 def _differs(actual: Any, expected: Any) -> bool:
-    # Objects such as `unittest.mock.ANY` equal `ABSENT`, too, but expect a value.
+    # Objects such as `unittest.mock.ANY` also equal `ABSENT`, but expect a value.
     if actual is ABSENT or expected is ABSENT:
         return actual is not expected
     return bool(actual != expected)
@@ -543,7 +543,7 @@ def _pair_parts(actual: Any, expected: Any) -> list[tuple[str, Any, Any]] | None
 
 
 def _expects_nothing(expected: Any) -> bool:
-    """Return whether `ABSENT` is all that is expected of a part of a body."""
+    """Return whether a part of a body, or everything in it, must be absent."""
     if isinstance(expected, Mapping):
         return bool(expected) and all(map(_expects_nothing, expected.values()))
     return expected is ABSENT
@@ -558,9 +558,9 @@ def _format_miss(name: str, actual: Any, expected: Any) -> str:
 
 
 def _format_difference(actual: object, expected: object) -> str:
-    """Return two values that should be equal, and in brackets if only the case of letters differs.
+    """Return two values that should be equal, with a remark if only the case of letters differs.
 
-    Long texts that differ only there may look alike.
+    Otherwise two long texts may look the same in the message.
     """
     difference = f"{_format(actual)}, not {_format(expected)}"
     if differs_in_case(actual, expected):
@@ -569,12 +569,12 @@ def _format_difference(actual: object, expected: object) -> str:
 
 
 def _find_message_misses(call: Call, expected: Any) -> list[str]:
-    """Return a phrase for each difference of the messages, in the form that fits better."""
+    """Return a phrase for each difference of the messages, in the form with fewer differences."""
     if not _is_list(expected):
         differs = call.messages != expected
         return [_format_miss("messages", call.messages, expected)] if differs else []
     messages = [_to_plain_message(message) for message in expected]
-    # `content` is the word of most providers for the text.
+    # Most providers call the text `content`.
     described_messages = [{**message, "content": message["text"]} for message in call.messages]
     misses = _compare_messages(described_messages, messages, call.messages)
     sent = call.request
@@ -608,7 +608,7 @@ def _compare_messages(
 
 
 def _shorten_differences(misses: Sequence[str]) -> list[str]:
-    """Return the first differences of messages and the number of the others."""
+    """Return the first differences of messages and the number of further ones."""
     shown = [*misses[:_SHOWN_DIFFERENCES]]
     if len(misses) > len(shown):
         shown.append(f"{len(misses) - len(shown)} more parts of the messages differ")
@@ -625,10 +625,10 @@ def are_results(results: Sequence[JSONObject], expected: Any) -> bool:
 
 
 def _explain_result_keys(expected: Iterable[object]) -> str:
-    """Return a remark about a key that no tool result has; empty without one."""
+    """Return a remark about a key that tool results do not have; empty without one."""
     known = ", ".join(RESULT_KEYS)
     for result in expected:
-        # A mapping of other keys may be the output itself.
+        # A mapping with only other keys may be the output itself.
         if not isinstance(result, Mapping) or {*result}.isdisjoint(RESULT_KEYS):
             continue
         for key in result:

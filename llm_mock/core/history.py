@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _prefixes_of_tests: Counter[str] = Counter()
-"""The number of histories with ids of each test, by its node id."""
+"""The number of histories with ids for each test, by its node id."""
 _prefix_lock = Lock()
 
 
@@ -36,7 +36,7 @@ class LateCall(NamedTuple):
     caller: str
     """A description of the thread or task."""
     running: str
-    """The node id of the test that was running meanwhile; empty for none."""
+    """The node id of the test that was running at that time; empty for none."""
 
 
 class ModelState:
@@ -59,7 +59,7 @@ class UnreadResponses(dict[int, Any]):
     """The unread responses by their `id()`; see `boundaries.llm.unconsumed_responses`."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Each of them refers to this, so a response that is pickled would take all others along.
+        # Every response refers to this dict, so pickling one would pickle all of them.
         return UnreadResponses, ()
 
 
@@ -67,18 +67,18 @@ class History:
     """The calls of a mock, in order, and of each model.
 
     Args:
-        parent: the history of the mock below.
+        parent: the history of the parent mock.
     """
 
     def __init__(self, parent: History | None = None) -> None:
         self.calls: list[Call] = []
         self.totals: dict[str, Totals] = {}
-        """The sums of each model over all ended tests; only in the mock of the whole run."""
+        """The totals of each model over all ended tests; only in the mock of the whole run."""
         self.answered_by_default: dict[str, int] = {}
-        """The number of calls answered by default of each ended test, by its node id; only in the
-        mock of the whole run."""
+        """The number of calls of each ended test that were answered by default, by its node id;
+        only in the mock of the whole run."""
         self.generated_embeddings = 0
-        """The number of batches that were embedded with vectors that no test configured."""
+        """The number of embedded batches with vectors that no test configured."""
         self.late_calls: Counter[LateCall] = Counter()
         """The calls of threads and tasks of ended tests; only in the mock of the whole run."""
         self.log: CallLog | None = None
@@ -86,11 +86,11 @@ class History:
         if parent is not None and parent.log is not None:
             self.log = parent.log.create_child()
         self.answered_by: dict[int, StandingReply | None] = {}
-        """The configured reply that answered a call of this process, by the number of the call.
-        It is None for a call that was refused."""
+        """The configured replies that answered calls of this process, by the number of the call;
+        None for a refused call."""
         self.unread = UnreadResponses()
         self.test: str | None = None
-        """The node id of the test whose calls these are."""
+        """The node id of the test that makes the calls."""
         self.limit: int | None = None
         """The number of latest calls to keep; None for all."""
         self.id_prefix: str | None = None
@@ -101,7 +101,7 @@ class History:
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, object]:
-        # For a copy in another process. The lock, because other threads may make calls meanwhile.
+        # For a copy in another process. The lock, because other threads may make calls now.
         with self._lock:
             states = {model_id: copy.copy(state) for model_id, state in self._states.items()}
             for state in states.values():
@@ -117,19 +117,19 @@ class History:
 
     @property
     def number_of_calls(self) -> int:
-        """The number of all calls, including those that are no longer kept."""
+        """The number of all calls, including calls that are no longer kept."""
         return self._last_number
 
     def keep_log(self, *, detailed: bool) -> None:
-        """Log every call from now on, also those of mocks that are put on top of this one later.
+        """Log every call from now on, including calls of child mocks that are created later.
 
-        A log that another part of the run asked for stays, and gets details if either wants them.
+        An existing log is kept, and contains details if either request for the log wants them.
 
         Args:
             detailed: whether to log complete requests and responses.
         """
         if self.log is None:
-            # Imported here, as most runs have no log.
+            # Imported here, because most runs have no log.
             from llm_mock.core.call_log import CallLog
 
             self.log = CallLog(detailed)
@@ -147,9 +147,9 @@ class History:
         return self._states.setdefault(model_id, ModelState(parent))
 
     def get_id_prefix(self) -> str:
-        """Return the beginning of the ids of calls, which no other history of the run has.
+        """Return the prefix of the ids of calls, which is unique in the run.
 
-        It depends on the name of the test alone, so that a test has the same ids in every run.
+        It depends only on the name of the test, so that a test has the same ids in every run.
         """
         if self.id_prefix is None:
             self.id_prefix = _make_id_prefix(self.test or get_running_test())
@@ -183,7 +183,7 @@ class History:
         """
         # The lock keeps calls in the order of their numbers when several threads make them.
         with self._lock:
-            # A look-up before the call of a method, as this runs in each call.
+            # A dictionary lookup first, because this runs in each call.
             state = self._states.get(call["model_id"]) or self.state(call["model_id"])
             call["number"] = self._last_number = self._last_number + 1
             state.calls.append(call)
@@ -196,12 +196,12 @@ class History:
             self.log.add_request(call, request)
 
     def _forget_first(self) -> None:
-        """Remove the oldest call, because there are more than `limit`."""
+        """Remove the oldest call if there are more calls than `limit`."""
         oldest = self.calls.pop(0)
         self.answered_by.pop(oldest["number"], None)
         state = self._states[oldest["model_id"]]
         state.calls.pop(0)
-        # Clients of a server may name another model each time, so states must not pile up.
+        # Clients of a server may use many different models, so unused states are removed.
         if not state.calls and state.answer is None:
             del self._states[oldest["model_id"]]
 
@@ -215,7 +215,7 @@ class History:
         """Remove one call; its number stays used."""
         with self._lock:
             for calls in (self.calls, self.state(call["model_id"]).calls):
-                # By identity: calls are dicts, of which two may be equal.
+                # Compared by identity, because two different calls may be equal dicts.
                 calls[:] = [each for each in calls if each is not call]
 
     def clear(self) -> None:
@@ -227,11 +227,11 @@ class History:
             self.answered_by.clear()
             self._last_number = 0
             self.generated_embeddings = 0
-            # The numbers begin anew, so that the ids need another beginning.
+            # The numbers start again, so the ids need another prefix.
             self.id_prefix = None
 
     def note_late_call(self, test: str, model_id: str) -> None:
-        """Note in the mock of the whole run that code of an ended test calls a model."""
+        """Note in the mock of the whole run that code of an ended test called a model."""
         if self._parent is not None:
             self._parent.note_late_call(test, model_id)
             return
@@ -246,7 +246,7 @@ class History:
         count_default_replies: bool = True,
         generated_embeddings: int = 0,
     ) -> None:
-        """Add the calls of a test to the sums of the whole run.
+        """Add the calls of a test to the totals of the whole run.
 
         Args:
             calls: the calls.
@@ -263,20 +263,20 @@ class History:
 
 
 def _make_id_prefix(test: str) -> str:
-    """Return a beginning of ids for a history of a test; empty outside of tests."""
+    """Return a prefix of ids for a history of a test; empty outside of tests."""
     if not test:
         return ""
     with _prefix_lock:
         _prefixes_of_tests[test] += 1
         count = _prefixes_of_tests[test]
     checksum = zlib.crc32(test.encode("utf-8", "surrogatepass"))
-    # A test may have several mocks, reset one, or run again.
+    # A test may have several mocks, reset a mock, or run again.
     return f"{checksum:08x}_" if count == 1 else f"{checksum:08x}r{count}_"
 
 
 def _describe_caller() -> str:
     """Return a description of the asyncio task or the thread that runs this code."""
-    # Not imported for this: without it there are no tasks.
+    # Not imported here: if nothing imported asyncio, there are no tasks.
     asyncio = sys.modules.get("asyncio")
     try:
         task = None if asyncio is None else asyncio.current_task()

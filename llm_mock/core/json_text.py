@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def to_json_text(value: object) -> str:
-    """Return the JSON of a structured reply, also of pydantic instances inside it.
+    """Return the JSON of a structured reply, which may contain pydantic instances.
 
     Raises:
-        InvalidReply: a value has no JSON form.
+        InvalidReply: a value cannot be converted to JSON.
     """
     __tracebackhide__ = True
     try:
@@ -41,12 +41,13 @@ def _dump(value: Any) -> JSON:
 
 
 def _explain_not_json(value: object, error: Exception) -> str:
-    """Return a message that names the first part without JSON form."""
-    return find_invalid_part(value, "reply") or f"The structured reply has no JSON form: {error}."
+    """Return a message about the first part that cannot be converted to JSON."""
+    message = find_invalid_part(value, "reply")
+    return message or f"The structured reply cannot be converted to JSON: {error}."
 
 
 def find_invalid_part(value: object, name: str) -> str:
-    """Return a message about the first part of a value without JSON form; empty without one.
+    """Return a message about the first part of a value that is not JSON; empty without one.
 
     Args:
         value: the value.
@@ -54,12 +55,11 @@ def find_invalid_part(value: object, name: str) -> str:
     """
     for path, item in _iter_leaves(value, name, 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
-            # Imported late: few replies are wrong.
+            # Imported here, because few replies are wrong.
             from llm_mock.core.reply_mistakes import explain_unawaited
 
             advice = explain_unawaited(item) or (
-                "It must be what a model can send: str, int, float, bool, None, and dicts and "
-                "lists of these. Convert it first."
+                "Convert it to a str, int, float, bool, None, or a dict or list of these."
             )
             return f"{path} is not a JSON value: {described(item)}. {advice}"
     return ""

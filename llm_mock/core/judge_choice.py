@@ -1,4 +1,4 @@
-"""The judge model that the project chose, for checks that name none."""
+"""The judge model that the project chose, for checks that do not name one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ class JudgeChoice(NamedTuple):
     override: str | None = None
     """The judge of all checks (`--llm-mock-judge`, `llm-mock test --judge`)."""
     default: str | None = None
-    """The judge of checks that name none (ini `llm_mock_judge`)."""
+    """The judge of checks that do not name one (ini `llm_mock_judge`)."""
 
     def resolve(self, named: str | None) -> str | None:
-        """Return the judge of a check that names this one, or none."""
+        """Return the judge of a check.
+
+        Args:
+            named: the judge that the check names; None if it does not name one.
+        """
         return self.override or named or self.default
 
 

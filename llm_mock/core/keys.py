@@ -1,4 +1,4 @@
-"""API keys of calls: comparable, but never shown."""
+"""API keys of calls, which can be compared but are never shown."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from llm_mock.support.redaction import REDACTED
 
 
 class PassedKey(str):
-    """A key that reads `[redacted]`, but is equal to the real key.
+    """A key whose text is `[redacted]`, but which is equal to the real key.
 
-    It holds a hash of the key, not the key.
+    It contains a hash of the key, not the key.
     """
 
     __slots__ = ("digest",)
@@ -19,18 +19,18 @@ class PassedKey(str):
 
     @classmethod
     def from_digest(cls, digest: str) -> PassedKey:
-        """Return the recorded form of a key from its hash, as another process sends it."""
+        """Return the recorded form of a key from its hash, which another process sent."""
         passed = cls(REDACTED)
         passed.digest = digest
         return passed
 
     def __eq__(self, other: object) -> bool:
-        # Two recorded keys have only their hashes to compare.
+        # Two recorded keys can only be compared by their hashes.
         if isinstance(other, PassedKey):
             return self.digest == other.digest
         return self.digest == _compute_digest(other) if isinstance(other, str) else NotImplemented
 
-    # `str` has its own `!=`, which would compare the texts `[redacted]`.
+    # `str` has its own `!=`, which would compare the texts (`[redacted]`).
     def __ne__(self, other: object) -> bool:
         return not self == other
 

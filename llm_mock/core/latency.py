@@ -23,34 +23,41 @@ LARGEST_SEED = 10**30 - 1
 class Latency:
     """The time that a model takes to answer.
 
-    The time passes on a virtual clock: `response.duration_ms()` and the `duration_ms` that `llm`
-    logs show it, and no test waits. An application that measures time itself sees none of it;
-    `real_time` is for that.
+    By default the time passes on a virtual clock, so tests do not wait:
+    `response.duration_ms()` and the `duration_ms` in `llm`'s log include it. An application that
+    measures time with its own clock does not see it, unless `real_time` is True.
 
-    A reply is streamed in the chunks that were scripted, else, with `chunks_per_second`, in pieces
-    of four characters. Reasoning and tool calls take the time of as many. Without streaming the
-    answer comes when its last chunk would. A reply that is an error comes at once.
+    With `chunks_per_second`, a text is streamed in chunks of four characters. A reply with `chunks`
+    is streamed in these chunks, and a reply with `logprobs` in chunks of one token. Reasoning and
+    the arguments of a tool call take one chunk's time for every four characters. Without
+    streaming, the answer takes as long as the whole stream. A reply that is an error has no
+    latency.
 
     Raises:
         InvalidLatency: a value is out of its range.
     """
 
     first_chunk: float = 0.0
-    """Seconds until the first chunk."""
+    """The seconds until the first chunk."""
     chunks_per_second: float | None = None
-    """The rate of the later chunks; None for at once."""
+    """The rate of the later chunks; None sends them without a wait."""
     jitter: float = 0.0
-    """The random variation of each of these times, as a fraction of it, from 0 to 1."""
+    """The maximum random variation of each time, as a fraction from 0 to 1."""
     seed: int = 0
-    """What decides the jitter, together with the number of the call; the same in every process."""
+    """The seed of the jitter. The jitter of a call depends only on the seed and its number."""
     timeout: float | None = None
-    """Seconds after which a reply is cut, with the error that the provider raises. None for
-    never."""
+    """The seconds after which the reply ends with the provider's timeout error; None for no
+    timeout."""
     real_time: bool = False
-    """Whether to really wait."""
+    """Whether to wait in real time instead of on the virtual clock."""
 
     def __post_init__(self) -> None:
-        _check("first_chunk", self.first_chunk, "seconds from 0", lambda number: number >= 0)
+        _check(
+            "first_chunk",
+            self.first_chunk,
+            "a number of seconds of at least 0",
+            lambda number: number >= 0,
+        )
         _check("jitter", self.jitter, "a fraction from 0 to 1", lambda number: 0 <= number <= 1)
         if self.chunks_per_second is not None:
             _check(
@@ -60,22 +67,27 @@ class Latency:
                 lambda number: number > 0,
             )
         if self.timeout is not None:
-            _check("timeout", self.timeout, "seconds above 0, or None", lambda number: number > 0)
+            _check(
+                "timeout",
+                self.timeout,
+                "a number of seconds above 0, or None",
+                lambda number: number > 0,
+            )
         if not is_whole(self.seed, least=-LARGEST_SEED, most=LARGEST_SEED):
             raise InvalidLatency(
-                f"Latency(seed={described(self.seed)}): give a whole number of at most 30 digits."
+                f"Latency(seed={described(self.seed)}): pass a whole number of at most 30 digits."
             )
         if not isinstance(self.real_time, bool):
             raise InvalidLatency(
-                f"Latency(real_time={described(self.real_time)}): give True or False."
+                f"Latency(real_time={described(self.real_time)}): pass True or False."
             )
 
     def compute_waits(self, sizes: list[int], call_number: int) -> list[float]:
         """Return the seconds before each event of a reply.
 
         Args:
-            sizes: the number of chunks that each event counts for.
-            call_number: the number of the call, on which the jitter depends.
+            sizes: the number of chunks whose time each event takes.
+            call_number: the number of the call, which changes the jitter.
         """
         interval = 0.0 if self.chunks_per_second is None else 1 / self.chunks_per_second
         waits = [size * interval for size in sizes]
@@ -96,14 +108,14 @@ def check_latency(latency: object) -> Latency:
     """Return a latency as it is, and a number as the seconds until the first chunk.
 
     Raises:
-        InvalidLatency: the value is neither a `Latency` nor a number of seconds.
+        InvalidLatency: the value is neither a `Latency` nor a number of seconds of at least 0.
     """
     if isinstance(latency, Latency):
         return latency
     if isinstance(latency, (int, float)) and not isinstance(latency, bool):
         return Latency(first_chunk=latency)
     raise InvalidLatency(
-        f"This is not a latency: {described(latency)}. Give the seconds until the answer begins, "
+        f"This is not a latency: {described(latency)}. Pass the seconds until the answer begins, "
         "or a Latency(first_chunk=…, chunks_per_second=…, …)."
     )
 
@@ -111,10 +123,10 @@ def check_latency(latency: object) -> Latency:
 def _check(name: str, value: Any, expected: str, is_valid: Callable[[float], bool]) -> None:
     """Raise an InvalidLatency if a value is not a number in its range, or is too long."""
     if not (is_number(value, -math.inf) and is_valid(value)):
-        raise InvalidLatency(f"Latency({name}={described(value)}): give {expected}.")
+        raise InvalidLatency(f"Latency({name}={described(value)}): pass {expected}.")
     # A rate is checked by the time of one chunk.
     seconds = 1 / value if name == "chunks_per_second" else value
     if seconds > LONGEST:
         raise InvalidLatency(
-            f"Latency({name}={described(value)}): the limit is {LONGEST:,} seconds."
+            f"Latency({name}={described(value)}): the maximum is {LONGEST:,} seconds."
         )

@@ -27,32 +27,31 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 TextMatcher = str | re.Pattern[str] | Callable[[str], object]
-"""A text to contain, a compiled pattern to search for, or a function that returns a truth value."""
+"""A text to contain, a compiled pattern to search for, or a function that returns a bool."""
 SHOWN_CHARACTERS = 60
 """The maximum length of a prompt or a text matcher in a message."""
 
 
 class ReplyConditions(TypedDict, total=False):
-    """The conditions of a reply beside model and schema, all of which a call must meet."""
+    """The conditions of a reply besides model and schema. A call must meet all of them."""
 
     prompt: TextMatcher | None
-    """A text that the prompt contains, a compiled pattern that is found in it, or a function of the
-    text that returns a truth value."""
+    """A text that the prompt must contain, a compiled pattern to search for in it, or a function
+    that takes the text and returns whether it matches."""
     system: TextMatcher | None
     """The same for the system prompt."""
     tools: Iterable[str] | None
-    """The names of tools that are offered, perhaps among others."""
+    """The names of tools that the call must offer; it may offer others, too."""
     turn: int | None
-    """The position of the answer in its conversation, from 1; the answer to a tool result is one,
-    too."""
+    """The position of the answer in its conversation, from 1. Answers to tool results count."""
     attachments: Iterable[str | None] | None
-    """The types of all attachments, in order; None for one that is given by its URL."""
+    """The media types of all attachments, in order; None for an attachment with a URL."""
     options: Mapping[str, object] | None
-    """Options and their values, perhaps among others."""
+    """Options that the call must have, with their values; it may have others, too."""
     tool_result: TextMatcher | None
-    """The same as `prompt` for the results of tools that the call returns, one of which fits."""
+    """The same for tool results. At least one tool result in the call must match."""
     has_tool_result: bool | None
-    """Whether the call returns results of tools."""
+    """Whether the call contains tool results."""
 
 
 class Matchers:
@@ -96,18 +95,19 @@ class Matchers:
     ) -> None:
         __tracebackhide__ = True
         if turn is not None and not is_whole(turn, 1):
-            raise InvalidReply(f"turn={described(turn)}: give a whole number from 1.")
+            raise InvalidReply(f"turn={described(turn)}: pass a whole number of at least 1.")
         _check_options(options)
         if isinstance(tools, str):
             tools = [tools]
         self.prompt = check_text_matcher("prompt", prompt)
         self.system = check_text_matcher("system", system)
-        self.tools = _check_names("tools", tools, "the names of tools, as ['search']")
+        self.tools = _check_names("tools", tools, "a list of names of tools, such as ['search']")
         self.turn = turn
         self.attachments = _check_names(
             "attachments",
             attachments,
-            "the types of all attachments, as ['image/png'], or None for one given by its URL",
+            "a list of the types of all attachments, such as ['image/png'], with None for an "
+            "attachment with a URL",
             (str, type(None)),
         )
         self.options = None if options is None else dict(options)
@@ -115,9 +115,10 @@ class Matchers:
         self.has_tool_result = _check_has_tool_result(has_tool_result, tool_result)
 
     def fits(self, call: Call) -> bool:
-        """Return whether a call meets all conditions, so that it `misses` none.
+        """Return whether a call meets all conditions.
 
-        It runs for many replies in one call, so it stops at the first miss and formats nothing.
+        It runs for many replies in each call, so unlike `misses` it stops at the first miss and
+        formats no message.
         """
         if self.prompt is not None and not matches_text(self.prompt, call["prompt"]):
             return False
@@ -152,7 +153,7 @@ class Matchers:
             yield f"{miss}{_explain_missing_system(call, system)}"
         if self.turn is not None and self.turn != call["turn"]:
             yield f"it is turn {call['turn']}, not {self.turn}"
-        # After the texts, because most replies have no condition but on them.
+        # After the texts, because most replies have only conditions for texts.
         yield from self._find_list_misses(call)
         if self.options is not None:
             yield from self._find_option_misses(self.options, call)
@@ -172,7 +173,7 @@ class Matchers:
             text = _get_output_text(result["output"])
             if matches_text(matcher, text):
                 return
-        # The latest result stands for the others.
+        # The message shows only the latest result.
         yield format_text_miss("tool result", matcher, text)
 
     def _find_list_misses(self, call: Call) -> Iterator[str]:
@@ -190,22 +191,22 @@ class Matchers:
         for name, expected in options.items():
             if name not in call["options"]:
                 note = describe_sent_limit(call, name) or suggest_nearest(name, call["options"])
-                yield f"the option {name} was not given{note}"
+                yield f"the option {name} was not set{note}"
                 continue
             value = call["options"][name]
             if value != expected:
                 yield f"the option {name} is {redact(value)!r}, not {redact(expected)!r}"
 
     def get_key(self) -> tuple[object, ...]:
-        """Return a key that is equal to that of the same conditions.
+        """Return a key. Equal conditions have equal keys.
 
-        Two lambdas of the same code differ, so their replies stand side by side.
+        Two lambdas with the same code are not equal, so their replies do not replace each other.
         """
         return tuple(_to_key(getattr(self, name)) for name in self.__slots__)
 
     def __bool__(self) -> bool:
         """Return whether there is a condition."""
-        # Not `any`, because each configured reply asks for this.
+        # Not `any`, which is slower: this runs for each configured reply.
         return not (
             self.prompt is None
             and self.system is None
@@ -235,23 +236,23 @@ class Matchers:
 
 
 def _check_has_tool_result(value: object, matcher: object) -> bool | None:
-    """Return whether a call returns results of tools, or None for any call.
+    """Return the condition `has_tool_result` as it is.
 
     Raises:
-        InvalidReply: it is not a bool, or contradicts the matcher of a result.
+        InvalidReply: it is neither a bool nor None, or contradicts the matcher of a result.
     """
     __tracebackhide__ = True
     if value is None or isinstance(value, bool):
         if value is False and matcher is not None:
             raise InvalidReply(
-                "has_tool_result=False beside tool_result: no call matches both; remove one."
+                "No call can match both has_tool_result=False and tool_result: remove one of them."
             )
         return value
-    raise InvalidReply(f"has_tool_result={described(value)}: give True or False.")
+    raise InvalidReply(f"has_tool_result={described(value)}: pass True or False.")
 
 
 def _get_output_text(output: object) -> str:
-    """Return the output of a tool as text; data as their JSON."""
+    """Return the output of a tool as text; data as JSON."""
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
@@ -262,11 +263,12 @@ def _check_options(options: object) -> None:
         return
     if not isinstance(options, Mapping):
         raise InvalidReply(
-            f"options={described(options)}: give a mapping of names to values, as {{'seed': 1}}."
+            f"options={described(options)}: pass a mapping of names to values, such as "
+            "{'seed': 1}."
         )
     if _has_nan(options):
         raise InvalidReply(
-            f"options={described(options)}: NaN is equal to nothing, so no call matches it."
+            f"options={described(options)}: no call matches NaN, which equals nothing. Remove it."
         )
 
 
@@ -274,30 +276,30 @@ def check_text_matcher(name: str, matcher: object) -> Any:
     """Return a text matcher as it is, or None.
 
     Raises:
-        InvalidReply: it is none, or it matches every text.
+        InvalidReply: it is not a text matcher, or it matches every text.
     """
     __tracebackhide__ = True
     pattern = matcher.pattern if isinstance(matcher, re.Pattern) else matcher
     if pattern == "":
         raise InvalidReply(
-            f"{name}={matcher!r} matches every text: remove it, or give a part of the {name}. To "
+            f"{name}={matcher!r} matches every text: remove it, or pass a part of the {name}. To "
             f"match an empty {name}, write {name}=lambda text: not text."
         )
     if pattern is None or isinstance(pattern, str):
         return matcher
     advice = (
-        f"give a text that the {name} contains, a compiled pattern of text, "
-        "or a function of the text"
+        f"pass a text that the {name} contains, a compiled pattern, or a function that takes the "
+        "text"
     )
-    # Calling a class makes an object, which is mostly true: it would match every text.
+    # Calling a class returns an object, which is usually true, so it would match every text.
     if not callable(matcher) or isinstance(matcher, type):
         raise InvalidReply(f"{name}={described(matcher)}: {advice}.")
     if inspect.iscoroutinefunction(matcher):
-        raise InvalidReply(f"{name}={to_compact_json(matcher)} is async: {advice} that is not.")
+        raise InvalidReply(f"{name}={to_compact_json(matcher)} is async: pass a sync function.")
     try:
         inspect.signature(matcher).bind("")
     except ValueError:
-        # Some functions that are written in C have no signature; they are trusted.
+        # Some functions written in C have no signature, and are accepted unchecked.
         pass
     except TypeError as error:
         raise InvalidReply(
@@ -328,27 +330,27 @@ def _check_names(
         kinds: the types of valid names.
 
     Raises:
-        InvalidReply: it is no iterable of names.
+        InvalidReply: it is not an iterable of names.
     """
     __tracebackhide__ = True
     if values is None:
         return None
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise InvalidReply(f"{condition}={_describe_name(values)}: give {expected}.")
+        raise InvalidReply(f"{condition}={_describe_name(values)}: pass {expected}.")
     names = list(values)
     for name in names:
         if not isinstance(name, kinds):
-            raise InvalidReply(f"{condition}=[{_describe_name(name)}]: give {expected}.")
+            raise InvalidReply(f"{condition}=[{_describe_name(name)}]: pass {expected}.")
     return names
 
 
 def _describe_name(value: object) -> str:
-    # A tool is often given as its function, whose name helps more than its type.
+    # Tests often pass the function of a tool; its name helps more than its type.
     return to_compact_json(value) if callable(value) else described(value)
 
 
 class _ByValue:
-    """A part of a key for a value that has no hash of its own."""
+    """A hashable wrapper of an unhashable value, as part of a key."""
 
     __slots__ = ("value",)
 
@@ -363,7 +365,7 @@ class _ByValue:
 
 
 def _to_key(value: object) -> object:
-    """Return a hashable form of a condition, which is equal exactly to that of an equal one."""
+    """Return a hashable form of a condition. Equal conditions have equal forms."""
     if isinstance(value, list):
         return (list, *map(_to_key, value))
     if isinstance(value, dict):
@@ -385,7 +387,7 @@ def _list_attachment_types(call: Call) -> list[str]:
 
 
 def _has_options(expected: Mapping[str, object], given: Mapping[str, object]) -> bool:
-    # `!=` as in the explanation, for values that compare in their own way.
+    # `!=` as in `_find_option_misses`, for values with their own comparison.
     return not any(name not in given or given[name] != value for name, value in expected.items())
 
 
@@ -399,7 +401,7 @@ def matches_text(matcher: TextMatcher, text: str) -> bool:
 
 
 def _explain_prompt(call: Call, expected: TextMatcher) -> str:
-    """Return in brackets where the expected text is, or why the prompt is empty, or nothing."""
+    """Return a remark where the expected text is, or why the prompt is empty; else empty."""
     if isinstance(expected, str) and expected in call.system:
         return f" (the system prompt contains it: write system={shorten(expected)})"
     if call["prompt"] == "" and call.tool_results:
@@ -408,10 +410,10 @@ def _explain_prompt(call: Call, expected: TextMatcher) -> str:
 
 
 def _list_offered(call: Call) -> str:
-    """Return in brackets the tools that a call offers."""
+    """Return a remark that lists the tools that a call offers."""
     names = []
     for tool in call.tools:
-        # A tool of the provider has only a type.
+        # A built-in tool of the provider has only a type.
         if "name" in tool:
             names.append(str(tool["name"]))
     if not names:
@@ -420,14 +422,14 @@ def _list_offered(call: Call) -> str:
 
 
 def _explain_missing_system(call: Call, system: str) -> str:
-    """Return in brackets why a later turn has no system prompt; empty for another call."""
+    """Return a remark why a later turn has no system prompt; empty for another call."""
     if system or call["turn"] == 1 or "api" in call:
         return ""
-    return " (through llm, a later turn has only the system prompt that it passes itself)"
+    return " (through llm, each turn has only the system prompt that is passed with it)"
 
 
 def format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
-    """Return a phrase for a text that a matcher does not fit."""
+    """Return a phrase for a text that a matcher does not match."""
     value = shorten(text, SHOWN_CHARACTERS)
     miss = f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
     if isinstance(matcher, str):
@@ -435,12 +437,12 @@ def format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
     return miss
 
 
-# `re` warns of some brackets, and repeated groups can take for ever.
+# `re` warns about some brackets, and repeated groups can take forever.
 _UNSAFE_PATTERN = re.compile(r"\[|\)[*+?{]")
 
 
 def _explain_stars(name: str, expected: str, text: str) -> str:
-    """Return in brackets that a text needs no `*` around it; empty for another reason."""
+    """Return a remark that a text needs no `*` around it; empty for another reason."""
     part = expected.strip("*")
     if part == expected:
         return ""
@@ -452,7 +454,7 @@ def _explain_stars(name: str, expected: str, text: str) -> str:
 
 
 def _explain_text_miss(expected: str, text: str) -> str:
-    """Return in brackets why a text does not contain another one; empty for no certain reason."""
+    """Return a remark why a text does not contain another one; empty if the reason is unclear."""
     if expected.lower() in text.lower():
         return " (upper and lower case differ)"
     if _UNSAFE_PATTERN.search(expected):

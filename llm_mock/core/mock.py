@@ -76,8 +76,9 @@ logger = logging.getLogger("llm_mock")
 SHOWN_TEXTS = 5
 """The maximum number of embedded texts in a message."""
 MAX_TOOL_TURNS = 100
-"""The turns of one conversation in which a reply of `set` may call a tool: an application without a
-limit of its own would go on for ever."""
+"""The maximum number of turns of one conversation in which a reply of `set` calls a tool.
+
+An application without its own limit would otherwise never stop."""
 MAX_STORED_OBJECTS = 10_000
 """The number of objects that a mock stores, if it keeps all calls."""
 
@@ -85,11 +86,11 @@ MAX_STORED_OBJECTS = 10_000
 class Mock:
     """A mock that answers, checks and records calls.
 
-    It may lie on top of a parent, which answers the calls for which this mock has no reply.
+    If this mock has no reply to a call, its parent answers.
 
     Args:
         behaviour: the behaviour of models beyond configured replies.
-        parent: the mock below.
+        parent: the parent mock; None for none.
         names: the resolver of model names; by default each name is an id.
         standing_only: whether to refuse queued replies.
         settings: the settings; by default those of the parent.
@@ -118,7 +119,7 @@ class Mock:
         self.history: History = History(parent.history if parent else None)
         """The calls."""
         self.cassette: RecordedAnswers | None = None
-        """The cassette that answers calls without a reply here, in place of the parent."""
+        """The cassette that answers calls without a configured reply, instead of the parent."""
         self.misbehaviour: AppliedMisbehaviour | None = None
         """The misbehaviour of the models, which changes the replies of this mock."""
         self.quotas: AppliedQuotas | None = None
@@ -131,9 +132,9 @@ class Mock:
         self.called: dict[str, None] = {}
         """The ids of the called models, in the order of their first calls."""
         self.ended_test: str | None = None
-        """The name of the ended test of this mock, if a thread or task of it goes on."""
+        """The name of this mock's test, if it has ended but a thread or task of it still runs."""
         self.stored_objects: dict[str, Any] = {}
-        """The objects that an API keeps on its server, by their ids: responses, conversations."""
+        """The objects that an API stores on its server, such as responses, by their ids."""
         self.stored_count = 0
         """The number of all objects that `store_object` stored."""
         self._behaviour = behaviour
@@ -143,12 +144,12 @@ class Mock:
         self.not_mocked_problems: dict[str, str] = {}
         """The problem of each request to a server that is not mocked, in a strict test."""
         self.left_alone: dict[str, str] = {}
-        """The reason for each request of this process that the project rightly has left alone."""
+        """The reason for each request of this process that is not mocked on purpose."""
         self._embedding_states: dict[str, EmbeddingState] = {}
         self._lock = Lock()
 
     def get_self(self) -> Mock:
-        """Return this mock; models that are used without a boundary look up their mock by it."""
+        """Return this mock. Models that are used without a boundary find their mock this way."""
         return self
 
     # The calls
@@ -179,7 +180,7 @@ class Mock:
 
     @property
     def prices(self) -> tuple[Any, ...]:
-        """The prices of models; of several prices of a model the last one counts."""
+        """The prices of models; of several prices of one model, the last one applies."""
         inherited = self.parent.prices if self.parent else self.settings.prices
         return inherited + self.configurator.replies.prices
 
@@ -189,17 +190,18 @@ class Mock:
         return [] if self.history.log is None else self.history.log.get_calls(start)
 
     def calls_of(self, name: str) -> list[Call]:
-        """Return the calls of one model in order; an empty list for a model that was never called.
+        """Return the calls to one model in order; an empty list if it was never called.
 
         Args:
-            name: id or alias.
+            name: the id or an alias of the model.
 
         Raises:
-            InvalidMock: the name is that of a called model in another spelling, or a pattern.
+            InvalidMock: the name is a pattern, or differs from a called model only in its
+                spelling.
         """
         __tracebackhide__ = True
         check_name(name)
-        # Resolving an alias asks `llm` for the models of all plugins: not needed without calls.
+        # Resolving an alias loads the models of all plugins of `llm`: not needed without calls.
         if self.folder is None and self.history.is_empty:
             return []
         calls = self.calls_of_id(self.configurator.get_model_id(name))
@@ -208,27 +210,27 @@ class Mock:
         return calls
 
     def _explain_no_calls(self, name: str) -> None:
-        """Raise an InvalidMock if a name cannot be meant; let a failing test explain a prefix."""
+        """Raise an InvalidMock for a respelt name or a pattern; note a likely wrong prefix."""
         __tracebackhide__ = True
         respelt = self.explain_respelt_model(name)
         if is_glob(name):
-            respelt = "a pattern is not supported. Give the name of one model, or filter .calls."
+            respelt = "a pattern is not supported. Pass the name of one model, or filter .calls."
         if respelt:
             raise InvalidMock(f"calls_of({name!r}): {respelt}")
         other = find_with_other_prefix(name, [call["model_id"] for call in self.calls])
         if other is not None:
             origin = format_origin(find_caller())
-            # Not an error: with a prefix it may be another model, which is not called.
+            # Not an error: the name with the prefix may be another model.
             self.configurator.replies.add_hint(
-                f"No call of {name!r} was found{origin}, but calls of {other!r} were made. If you "
-                f"mean these, write {other!r}."
+                f"No call to {name!r} was found{origin}, but calls to {other!r} were made. If you "
+                f"mean these calls, write {other!r}."
             )
 
     def explain_respelt_model(self, name: str) -> str:
-        """Return a sentence about a called model that a name differs from only in its spelling.
+        """Return a sentence about a called model whose name differs only in its spelling.
 
         Args:
-            name: the name.
+            name: the name of the model that was not called.
 
         Returns:
             The sentence; empty if there is no such model.
@@ -236,22 +238,22 @@ class Mock:
         return describe_respelt(name, [call["model_id"] for call in self.calls])
 
     def calls_of_id(self, model_id: str) -> list[Call]:
-        """Return the calls of one model in order, by its id."""
+        """Return the calls to one model in order, by its id."""
         self._receive()
         return self.history.state(model_id).calls
 
     def forget_calls(self, model_id: str) -> None:
-        """Remove the calls of one model from the history."""
+        """Remove the calls to one model from the history."""
         self._receive()
         self.history.forget(model_id)
 
     def assert_all_replies_used(self) -> None:
         """Assert that every reply queued with `add` was used.
 
-        The plugin does so at the end of each test.
+        The plugin calls this at the end of each test.
 
         Raises:
-            UnusedReplies: some were not used. The message shows them and the calls.
+            UnusedReplies: some replies were not used. The message lists them and the calls.
         """
         __tracebackhide__ = True
         message = self.unused_replies()
@@ -262,7 +264,7 @@ class Mock:
 
     def unused_replies(self) -> str | None:
         """Return a message about the queued replies that were not used; None if there are none."""
-        # An application that meets a misbehaving model may rightly stop early.
+        # With a misbehaving model, the application may stop early.
         if self.misbehaviour is not None:
             return None
         unused = [reply for reply in self.configurator.replies.get_queued() if not reply.optional]
@@ -292,7 +294,7 @@ class Mock:
 
     def note_invalid_request(self, message: str) -> None:
         """Note a request that its provider would refuse; the application may handle the error."""
-        # Not a problem in a strict test either: production answers with an error, no more.
+        # Not a problem even in a strict test: the real provider also only returns an error.
         self._note("refusal", message)
 
     def note_not_mocked(self, request: str, message: str) -> None:
@@ -319,15 +321,17 @@ class Mock:
             self._not_mocked[request] = self._not_mocked.get(request, 0) + number
 
     def explain_left_alone(self, model: str = "") -> str:
-        """Return why no call reached the mock; empty if it left no server alone.
+        """Return a message that no call reached the mock, with the requests that were not mocked.
+
+        It is empty if there are no such requests.
 
         Args:
-            model: the name of the model that was not called; by default any.
+            model: the name of the model that was not called; empty for any model.
         """
         requests = [*self.not_mocked, *self.left_alone]
         if not requests:
             return ""
-        subject = f"No call of model {model!r}" if model else "No call"
+        subject = f"No call to model {model!r}" if model else "No call"
         return f"{subject} reached the mock. Not mocked: {join_names(requests)}."
 
     def _note(self, kind: str, message: str) -> None:
@@ -356,11 +360,11 @@ class Mock:
             times: the number of calls to apply it to; by default all calls.
 
         Returns:
-            The misbehaviour, which also lists the calls that it was applied to. Assigning None to
-            `misbehaviour` ends it.
+            The misbehaviour, which also lists the calls that it changed. To end it, set
+            `misbehaviour` to None.
 
         Raises:
-            UnknownMisbehaviour: there is none of that name, or `times` is below 1.
+            UnknownMisbehaviour: the name is unknown, or `times` is less than 1.
         """
         __tracebackhide__ = True
         self.misbehaviour = self._behaviour.create_misbehaviour(name, times)
@@ -369,10 +373,10 @@ class Mock:
         return self.misbehaviour
 
     def set_quota(self, model: str, *, rpm: int | None = None, tpm: int | None = None) -> None:
-        """Refuse calls of a model with the provider's 429 when a quota of a minute is used up.
+        """Answer calls to a model with the provider's 429 error once its quota is used up.
 
-        No test waits for the minute: a client that waits as long as the error says finds that it
-        has passed, and `advance_clock` lets it pass.
+        Tests need not wait for the next minute: the quota is free again after a retry that waits
+        as long as the error says, or after `advance_clock`.
 
         Example:
             `mock.set_quota("gpt-4o", rpm=2, tpm=90_000)`
@@ -380,16 +384,17 @@ class Mock:
         Args:
             model: id, alias, a glob of ids, or `"*"`; each model that matches has its own quota.
             rpm: requests per minute; None for no limit.
-            tpm: tokens per minute, of requests and answers together; None for no limit.
+            tpm: tokens per minute, of requests and answers together; None for no limit. If both
+                limits are None, the model has no quota any more.
 
         Raises:
-            InvalidReply: a limit is not a whole number from 1. Without both the quota ends.
+            InvalidReply: a limit is not a whole number of at least 1.
         """
         __tracebackhide__ = True
         for name, limit in (("rpm", rpm), ("tpm", tpm)):
             if limit is not None and not is_whole(limit, 1):
-                raise InvalidReply(f"{name}={limit!r}: give a whole number from 1, or None.")
-        # Other processes have the same limits, and each counts its own calls.
+                raise InvalidReply(f"{name}={limit!r}: pass a whole number of at least 1, or None.")
+        # Other processes apply the same limits; each process counts only its own calls.
         self.configurator.replies.quotas[self.configurator.register_name(model)] = (rpm, tpm)
         self._apply_quotas()
         self._share()
@@ -402,14 +407,14 @@ class Mock:
             self.quotas.set(model_id, *limits)
 
     def advance_clock(self, seconds: float) -> None:
-        """Let time pass for the quotas of models, without waiting.
+        """Advance the clock of the quotas of models, without waiting.
 
         Raises:
-            InvalidReply: `seconds` is not a number from 0.
+            InvalidReply: `seconds` is not a number of at least 0.
         """
         __tracebackhide__ = True
         if not is_number(seconds):
-            raise InvalidReply(f"seconds={seconds!r}: give a number from 0.")
+            raise InvalidReply(f"seconds={seconds!r}: pass a number of at least 0.")
         if self.quotas is not None:
             self.quotas.advance(seconds)
 
@@ -417,7 +422,7 @@ class Mock:
         """Return the state of an embedding model, which falls back to that of the parent."""
         from llm_mock.core.vectors import EmbeddingState
 
-        # `setdefault`, because another thread may do the same meanwhile.
+        # `setdefault`, because another thread may do the same at the same time.
         if model_id not in self._embedding_states:
             parent = self.parent.embedding_state(model_id) if self.parent else None
             state = EmbeddingState(model_id, self.configurator, parent)
@@ -436,7 +441,7 @@ class Mock:
 
         Raises:
             Exception: the configured error.
-            InvalidReply: a configured vector has another length than is requested.
+            InvalidReply: a configured vector does not have the requested length.
             UnexpectedCall: no vector is configured for an item, in a strict test.
         """
         self._raise_embedding_error(model_id)
@@ -464,7 +469,7 @@ class Mock:
         while level is not None:
             configured = level.configurator.replies.errors.find(model_id)
             if configured is not None:
-                # The numbers of calls begin with 1, and a batch has none.
+                # A batch has no number. 0 is free, because the numbers of calls begin with 1.
                 self.history.answered_by[0] = configured
                 raise to_exception(getattr(configured.answer, "error", None)).with_traceback(None)
             level = level.parent
@@ -482,7 +487,7 @@ class Mock:
         raise UnexpectedCall(message)
 
     def _find_reply(self, model_id: str) -> str:
-        """Return a reply of a test for an embedding model, which has none; empty without one."""
+        """Return a reply that a test configured for an embedding model; empty without one."""
         for reply in self.configurator.replies.get_configured():
             if reply.model == model_id:
                 return reply.text()
@@ -510,13 +515,13 @@ class Mock:
         """Return the question whether a near text with a vector was meant; empty without one.
 
         Args:
-            item: the text without a vector, or the bytes, which are near to nothing.
+            item: the text without a vector, or bytes, for which nothing is suggested.
         """
         if not isinstance(item, str):
             return ""
         embeddings = dict(self.configurator.replies.embeddings)
         texts = [text for text in embeddings if isinstance(text, str)]
-        # The text itself may have a vector of another model.
+        # The same text may have a vector for another model.
         nearest = item if item in embeddings else find_nearest_text(item, texts)
         if nearest is None:
             return ""
@@ -542,7 +547,7 @@ class Mock:
     @property
     def embedding_models(self) -> list[str]:
         """The ids of the embedding models that were called."""
-        # A copy, because other threads may call further ones meanwhile.
+        # A copy, because other threads may call further models at the same time.
         return [model_id for model_id, state in [*self._embedding_states.items()] if state.calls]
 
     def explain_embeddings(self) -> str:
@@ -552,7 +557,7 @@ class Mock:
             texts = shorten(record["items"])
             return (
                 f"Only embedding models were called: {model_id!r} last embedded {texts}. "
-                f"All of it is in get_embedding_model({model_id!r}).call_history."
+                f"For all calls, see get_embedding_model({model_id!r}).call_history."
             )
         return ""
 
@@ -593,7 +598,7 @@ class Mock:
             request: the request.
 
         Returns:
-            The answer; or, if it is to be recorded, the call to make for real.
+            The answer; or, if a real answer must be recorded, the real call to make.
 
         Raises:
             Exception: the configured error, unless chunks come before it.
@@ -604,7 +609,7 @@ class Mock:
         try:
             decision = self._resolve(record, request)
             if not isinstance(decision, Reply):
-                # A `PassthroughCall`, which is not callable, is for the boundary to make.
+                # A `PassthroughCall` is not callable; the boundary makes it.
                 if not callable(decision):
                     return decision
                 decision = call_reply_function(decision, request.native)
@@ -620,7 +625,7 @@ class Mock:
 
         Args:
             request: the request.
-            before_function: is awaited before a reply function is called; nothing else waits.
+            before_function: awaited before a reply function is called, and only then.
         """
         __tracebackhide__ = True
         record = self._begin(request)
@@ -649,7 +654,7 @@ class Mock:
         return record
 
     def _resolve(self, record: Call, request: Request) -> Reply | ReplyFunction | PassthroughCall:
-        """Return the reply to a call, a function that returns it, or the call to make for real."""
+        """Return the reply to a call, a function that returns it, or the real call to make."""
         __tracebackhide__ = True
         # These errors come first, so that they use up no queued reply.
         if self.quotas is not None:
@@ -681,7 +686,7 @@ class Mock:
         strict = self.settings.strict
         if strict is not None:
             return strict == "error"
-        # Who asks for generated replies wants them over HTTP, too.
+        # A project that enables generated replies also wants them over HTTP.
         if request.schema and self.settings.generate:
             return False
         return request.http_fields is not None
@@ -745,7 +750,7 @@ class Mock:
             request: the request, to estimate tokens; see `Reply.tokens`.
         """
         if reply.is_text_alone and request is not None and not reply.is_recorded:
-            # Most replies, for which the general way takes four more calls.
+            # A shortcut for most replies: the general case needs four more calls.
             record["response"] = reply.content
             if request.is_text:
                 record["input_tokens"] = -(-record["prompt_length"] // CHARACTERS_PER_TOKEN) or 1
@@ -774,7 +779,7 @@ class Mock:
             self._check_details(record, request, reply)
 
     def _check_special(self, record: Call, request: Request, reply: Reply) -> None:
-        """Raise the problem of a reply that fits certain requests only, and note it."""
+        """Raise and note the problem of a special reply that does not fit the request."""
         __tracebackhide__ = True
         if reply.candidates:
             self._check_candidates(record, request, reply)
@@ -788,7 +793,7 @@ class Mock:
         __tracebackhide__ = True
         message = (
             "Reply(body=…) and Reply(events=[…]) are sent only over HTTP, but the model was called "
-            "through llm. Give a text, data or tool calls instead."
+            "through llm. Use a text, data or tool calls instead."
         )
         self.note_problem(message)
         raise InvalidReply(message)
@@ -796,11 +801,11 @@ class Mock:
     def _apply_latency(
         self, reply: Reply, latency: Latency, record: Call
     ) -> tuple[Reply, list[float] | None]:
-        """Return a reply as it comes with a latency, and its waits; an error at once has none."""
+        """Return a reply with a latency applied, and its waits; None for an immediate error."""
         if reply.error is not None and reply.error_after is None:
             return reply, None
         delayed, waits = self._behaviour.apply_latency(reply, latency, record)
-        # Real time passes by itself.
+        # Real time already advances the clock of the quotas.
         if self.quotas is not None and not latency.real_time:
             self.quotas.advance(sum(waits))
         return delayed, waits
@@ -826,19 +831,19 @@ class Mock:
         is_plain = not reply.tool_calls and (reply.data is UNSET or not request.tools)
         if is_plain and not request.schema and request.tool_choice is None:
             return
-        # A recorded reply was given by a model, so nothing is checked of it.
+        # A recorded reply is from a real model, so it is not checked.
         if reply is DEFAULT_REPLY or reply.is_recorded:
             return
         if request.turn > MAX_TOOL_TURNS:
             self._check_end(record, reply)
-        # The same as `_locate_reply`, whose call is saved.
+        # The same as `_locate_reply`, without a further call.
         location = getattr(self.history.answered_by.get(record["number"]), "place", None)
         problem = check_reply(record, reply, request, self.settings, location)
         if problem is not None:
             self._report_reply(problem)
 
     def _report_reply(self, problem: LLMMockError) -> None:
-        """Raise the problem of a reply and note it; only warn of a schema, if the settings say so.
+        """Raise and note the problem of a reply, or only warn if the settings say so.
 
         A failing test shows the warning, too.
         """
@@ -854,24 +859,24 @@ class Mock:
     def _locate_reply(self, record: Call) -> SourceLocation | None:
         """Return the source location of the reply to a call.
 
-        A generated reply, or one of a model's default response, has none.
+        Generated replies and a model's default response have no location.
         """
         configured = self.history.answered_by.get(record["number"])
         return None if configured is None else configured.place
 
     def _check_end(self, record: Call, reply: Reply) -> None:
-        """Raise EndlessToolCalls for a tool call that is repeated without an end."""
+        """Raise EndlessToolCalls for a tool call that is repeated without end."""
         __tracebackhide__ = True
-        # A queued reply ends by itself.
+        # A queued reply is used up, so it cannot repeat without end.
         is_queued = isinstance(self.history.answered_by.get(record["number"]), QueuedReply)
         if is_queued or not reply.tool_calls:
             return
         origin = format_origin(self._locate_reply(record))
         raise EndlessToolCalls(
-            f"The reply{origin} called a tool {MAX_TOOL_TURNS} times in one conversation and never "
-            "ends. Queue the tool call, and set the text that follows it: "
-            "mock.add(model, Reply(tool_calls=[…])), then mock.set(model, text). Or give the "
-            "application a limit, such as chain_limit=10 of llm."
+            f"The reply{origin} called a tool {MAX_TOOL_TURNS} times in one conversation, so the "
+            "conversation never ends. Queue the tool call, and set the text that follows it: "
+            "mock.add(model, Reply(tool_calls=[…])), then mock.set(model, text). Or limit the "
+            "number of turns in the application, such as with chain_limit=10 of llm."
         )
 
     def _check_candidates(self, record: Call, request: Request, reply: Reply) -> None:
@@ -881,8 +886,8 @@ class Mock:
         if len(reply.candidates) != number:
             self._refuse_reply(
                 record,
-                f"has {len(reply.candidates)} candidates, but the request asks for {number}. Give "
-                "this number, or a single reply, which is repeated.",
+                f"has {len(reply.candidates)} candidates, but the request asks for {number}. Use "
+                "this number of candidates, or a single reply, which is repeated.",
             )
         for candidate in reply.candidates:
             self._check(record, request, candidate)
@@ -890,7 +895,7 @@ class Mock:
                 self._check_details(record, request, candidate)
 
     def _check_details(self, record: Call, request: Request, reply: Reply) -> None:
-        """Raise the problem of a reply with a detail that the API cannot say, and note it."""
+        """Raise and note the problem of a reply with a detail that the API does not support."""
         __tracebackhide__ = True
         problem = request.find_unsupported_detail(reply)
         if problem is not None:
@@ -919,7 +924,7 @@ class Mock:
         level: Mock | None = self
         while level is not None:
             latencies = level.configurator.replies.latencies
-            # Most mocks have none, and save the call.
+            # Most mocks have no latency, so the call is skipped.
             latency = latencies.find(model_id) if latencies else None
             if latency is not None:
                 return latency
@@ -932,11 +937,12 @@ class Mock:
         self._report(record)
 
     def store_object(self, object_id: str, value: Any) -> None:
-        """Store an object of an API, in place of the oldest one if there are too many."""
+        """Store an object of an API; remove the oldest one if there are too many."""
         objects = self.stored_objects
         objects[object_id] = value
         self.stored_count += 1
-        # No more are kept than calls: a server that runs for days must not grow.
+        # At most as many as calls are kept: a server that runs for days must not use ever more
+        # memory.
         limit = self.history.limit
         if limit is None:
             limit = MAX_STORED_OBJECTS
@@ -970,7 +976,7 @@ class Mock:
     def _fail(self, record: Call, error: BaseException, more: JSONObject | None = None) -> None:
         """Record the error of a call; see `History.fail`."""
         self.history.fail(record, error, more)
-        # These are mistakes of the test or the application, which may hide any exception.
+        # These are mistakes of the test or the application, which might catch the exception.
         if isinstance(error, (EndlessToolCalls, InvalidReply)) and str(error) not in self._problems:
             self.note_problem(str(error))
         self._report(record)
@@ -979,11 +985,11 @@ class Mock:
 
     def _report(self, record: Call) -> None:
         """Send a complete call to the process of the test, and log it."""
-        # In the process of the test itself there is nobody to send it to.
+        # The process of the test itself does not send calls.
         if self.folder is not None and not self.folder.mine:
             log = self.history.log
             self.folder.send_call(record if log is None else log.attach_details(record))
-        # To format a call takes longer than to answer it.
+        # Formatting a call takes longer than answering it.
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(format_call(record))
 
@@ -992,12 +998,12 @@ class Mock:
         folder = self.folder
         if folder is None:
             return
-        # The lock, so that the latest configuration is the one that is written last.
+        # The lock ensures that the latest configuration is written last.
         with self._lock:
             folder.share(self)
 
     def _receive(self) -> None:
-        """Read what other processes sent, or in such a process, the configuration of the test."""
+        """Receive calls and notes of other processes; in another process, the configuration."""
         folder = self.folder
         if folder is None:
             return

@@ -10,7 +10,7 @@ ANY_MODEL = "*"
 
 def is_glob(name: str) -> bool:
     """Return whether a name is a glob."""
-    # Brackets make no glob, because ids have them, such as `sonnet[1m]`.
+    # Brackets do not make a glob, because some ids contain them, such as `sonnet[1m]`.
     return "*" in name or "?" in name
 
 
@@ -20,5 +20,5 @@ def matches_name(name: str, model_id: str) -> bool:
 
 
 def is_named(model_id: str, names: Iterable[str]) -> bool:
-    """Return whether one of some names other than `"*"` matches a model id."""
+    """Return whether any of the names, except `"*"`, matches a model id."""
     return any(name != ANY_MODEL and matches_name(name, model_id) for name in names)

@@ -20,27 +20,26 @@ if TYPE_CHECKING:
 
 
 class CallObserver(Protocol):
-    """An observer of calls, which may change what a mock sees and what it answers."""
+    """An observer of calls, which may change the requests and replies of a mock."""
 
     def change_request(self, mock: Mock, request: Request) -> Request:
-        """Return the request that the mock records and matches; the same one for no change."""
+        """Return the request for the mock to record and match; the same one for no change."""
 
     def hide_call(self, mock: Mock, record: Call) -> bool:
-        """Return whether a call is left out of the history; called once the call is recorded."""
+        """Return whether to remove a call from the history; called after it was recorded."""
 
     def change_reply(self, mock: Mock, record: Call, request: Request, reply: Reply) -> Reply:
         """Return the reply to a call; the same one for no change."""
 
     def note_real_call(self, record: Call) -> None:
-        """Receive a call that the boundary makes for real."""
+        """Receive a real call that the boundary makes."""
 
 
 @contextmanager
 def observe(observer: CallObserver) -> Iterator[None]:
     """Let an observer see all calls of this process within the context.
 
-    The methods of `Mock` are replaced for that time, so that a call costs nothing more without an
-    observer.
+    It replaces methods of `Mock` for that time, so that calls without an observer are not slower.
     """
     originals = {name: vars(Mock)[name] for name in ("_begin", "_resolve", "_finish")}
     begin, resolve, finish = originals.values()
@@ -52,7 +51,7 @@ def observe(observer: CallObserver) -> Iterator[None]:
         if seen is not request:
             changed_requests[id(record)] = seen
         else:
-            # The id of an earlier record that is gone may come again.
+            # A new record may have the id of an earlier one that was deleted.
             changed_requests.pop(id(record), None)
         if observer.hide_call(self, record):
             self.history.remove(record)
@@ -61,7 +60,8 @@ def observe(observer: CallObserver) -> Iterator[None]:
     def resolve_observed(self: Mock, record: Call, request: Request) -> Decision:
         __tracebackhide__ = True
         seen = changed_requests.pop(id(record), request)
-        # A cassette compares the whole request. The rest reads from it what the application needs.
+        # A cassette compares the whole request, so it needs the changed one. Otherwise the original
+        # is used, which has everything that the application needs.
         matched = request if self.cassette is None else seen
         decision: Decision = resolve(self, record, matched)
         if isinstance(decision, Reply):

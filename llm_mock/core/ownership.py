@@ -1,11 +1,11 @@
 """Attribute each call to the test whose thread or task makes it.
 
-The running test is known to the thread that pytest runs in, by a context variable. Contexts are
-copied into tasks by every event loop, and into worker threads by anyio and trio. Threads start with
-an empty context, so `boundaries.threads` notes which test started each, and in which test work was
-submitted to a pool.
+A context variable of the thread that runs pytest contains the running test. Every event loop copies
+the context into its tasks, and anyio and trio copy it into worker threads. Other threads start with
+an empty context, so `boundaries.threads` notes which test started each thread, and which test
+submitted work to a pool.
 
-What belongs to nobody, such as a server that a session fixture started, works for the running test.
+A thread or task without a test, such as a server of a session fixture, belongs to the running test.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from contextvars import ContextVar
 from typing import Any
 
 RUNNER_TASK = "_run_tests_and_fixtures"
-"""The function of anyio's pytest plugin in whose task all tests and fixtures of an event loop
-run."""
+"""The function of anyio's pytest plugin whose task runs all tests and fixtures of an event
+loop."""
 
 
 class RunningTest:
-    """A test, and the mock that answers its calls, also those that it makes after its end.
+    """A test, and the mock that answers its calls, including calls after its end.
 
     Args:
         name: the node id.
-        mock: gives the mock.
+        mock: returns the mock.
     """
 
     __slots__ = ("_mock", "has_ended", "name")
@@ -39,7 +39,7 @@ class RunningTest:
         self._mock = mock
 
     def get_mock(self) -> Any:
-        """Return the mock; once the test has ended, its calls are noted as late."""
+        """Return the mock. After the end of the test, its calls are recorded as late."""
         mock = self._mock()
         if self.has_ended:
             mock.ended_test = self.name
@@ -54,7 +54,7 @@ class RunState:
 
     test: RunningTest | None = None
     thread: int | None = None
-    # There are no instances, so a shared dictionary is meant.
+    # The class has no instances, so the dictionary is shared on purpose.
     threads: dict[int, tuple[weakref.ref[threading.Thread], RunningTest]] = {}  # noqa: RUF012
 
 
@@ -63,7 +63,7 @@ def begin_test(name: str, mock: Callable[[], Any]) -> Callable[[], None]:
 
     Args:
         name: the node id of the test.
-        mock: gives the mock of the test.
+        mock: returns the mock of the test.
 
     Returns:
         A function that ends the test.
@@ -86,12 +86,12 @@ def begin_test(name: str, mock: Callable[[], Any]) -> Callable[[], None]:
 
 
 def get_running_test() -> str:
-    """Return the node id of the running test; empty where none is running."""
+    """Return the node id of the running test; empty if none is running."""
     return RunState.test.name if RunState.test is not None else ""
 
 
 def get_other_test() -> RunningTest | None:
-    """Return the test that this thread or task belongs to, if that is not the running one."""
+    """Return the test that this thread or task belongs to, if it is not the running test."""
     test = owner.get()
     # The usual case first, because this runs in each call.
     if test is RunState.test and test is not None:
@@ -101,14 +101,14 @@ def get_other_test() -> RunningTest | None:
     if test is None or test is RunState.test:
         return None
     if threading.get_ident() == RunState.thread and _is_awaited_by_pytest():
-        # For the tasks that start here.
+        # Tasks that start here inherit it.
         owner.set(RunState.test)
         return None
     return test
 
 
 def get_submitting_test() -> RunningTest | None:
-    """Return the test that starts a thread or submits work at this moment; None for nobody."""
+    """Return the test that is starting a thread or submitting work; None outside of tests."""
     other = get_other_test()
     if other is not None:
         return other
@@ -122,13 +122,13 @@ def get_submitting_test() -> RunningTest | None:
 def note_thread(thread: threading.Thread) -> None:
     """Note that the current test starts a thread.
 
-    Nothing is set on the thread itself, which may be compared, copied or shown by the application.
+    The thread object itself is not changed, because the application may compare or copy it.
     """
     test = get_submitting_test()
     key = id(thread)
     threads = RunState.threads
     if test is not None and key not in threads:
-        # A weak reference, whose end removes the entry: another thread may get the same id.
+        # A weak reference, which removes the entry with the thread: a new thread may get its id.
         reference = weakref.ref(thread, lambda _: threads.pop(key, None))
         threads[key] = reference, test
 
@@ -140,7 +140,7 @@ def _get_test_of_thread() -> RunningTest | None:
 
 @contextmanager
 def attribute_calls(test: RunningTest) -> Iterator[None]:
-    """Attribute the calls of this context to a test for a while."""
+    """Attribute the calls within the context to a test."""
     token = owner.set(test)
     try:
         yield
@@ -149,16 +149,16 @@ def attribute_calls(test: RunningTest) -> Iterator[None]:
 
 
 def _is_awaited_by_pytest() -> bool:
-    """Return whether pytest waits for this code: the running test, not a task beside it.
+    """Return whether pytest waits for this code, so that it is the test and not a background task.
 
-    A context does not tell: an `asyncio.Runner` and the task in which anyio runs all tests keep
-    the context in which they were made.
+    The context does not show this: an `asyncio.Runner`, and the task in which anyio runs all tests,
+    keep the context in which they were created.
     """
     asyncio = sys.modules.get("asyncio")
     try:
         task = None if asyncio is None else asyncio.current_task()
     except RuntimeError:
-        # No event loop is running: this is the code of the test itself.
+        # Without a running event loop, this is the code of the test itself.
         return True
     frame = sys._getframe(1)
     while asyncio is not None and frame.f_back is not None:

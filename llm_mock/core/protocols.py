@@ -20,13 +20,13 @@ class NameResolver(Protocol):
     """A resolver of model names, as the library of a boundary knows them."""
 
     def model_id(self, name: str) -> str:
-        """Return the model id of an alias; any other name is an id already."""
+        """Return the model id of an alias; any other name is returned unchanged."""
 
     def get_every_id(self, name: str) -> set[str]:
-        """Return all ids that a name may mean, such as that of an embedding model too."""
+        """Return all ids that a name may mean, including ids of embedding models."""
 
     def provider_class(self, model_id: str) -> type | None:
-        """Return the class of the real model of an id; None if it is not known."""
+        """Return the class of the real model with an id; None if it is unknown."""
 
 
 class AppliedMisbehaviour(Protocol):
@@ -37,10 +37,14 @@ class AppliedMisbehaviour(Protocol):
     calls: list[int]
 
     def explain_not_applied(self, calls: int) -> str:
-        """Return why a test with that many calls is skipped: the misbehaviour changed none."""
+        """Return why a test is skipped if the misbehaviour changed none of its calls.
+
+        Args:
+            calls: the number of calls of the test.
+        """
 
     def make_error(self, record: Call) -> Reply | None:
-        """Return the error for a call, raised before any reply is used up; None for no error."""
+        """Return the error to raise for a call before a reply is used up; None for no error."""
 
     def change(self, record: Call, request: Request, reply: Reply) -> Reply:
         """Return the changed reply to a call."""
@@ -56,10 +60,10 @@ class AppliedQuotas(Protocol):
         """Set the requests and tokens per minute of a model; None for no limit."""
 
     def create_child(self) -> AppliedQuotas:
-        """Return the same quotas, of which nothing is used."""
+        """Return the same quotas without any use so far."""
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock of the quotas."""
 
     def refuse(self, record: Call, request: Request) -> Exception | None:
         """Return the provider's error for a call that exceeds a limit; else count the call."""
@@ -81,22 +85,22 @@ class Behaviour(Protocol):
         """Return a reply that fits a schema."""
 
     def generate_tool_call(self, request: Request) -> Reply | None:
-        """Return a call of the tool that a request asks for; None if it asks for no call."""
+        """Return a call to the tool that a request requires; None if it requires none."""
 
     def replace_provider_error(self, reply: Reply, record: Call) -> Reply:
-        """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
+        """Return a reply with its `ProviderError` replaced by the error of the called provider."""
 
     def apply_latency(
         self, reply: Reply, latency: Latency, record: Call
     ) -> tuple[Reply, list[float]]:
-        """Return a reply as it comes with a latency, and the seconds before each event."""
+        """Return a reply with a latency applied, and the seconds before each event."""
 
 
 class PassthroughCall(Protocol):
-    """A call that the boundary makes for real, and that observes the real answer."""
+    """A real call that the boundary makes; it observes the real answer."""
 
     def as_user(self) -> AbstractContextManager[None]:
-        """Return a context in which the API keys of the person who runs the process are found."""
+        """Return a context in which the real API keys of the user are available."""
 
     def hide(self, *secrets: str | None) -> None:
         """Treat values as secret, such as the API key that is used."""
@@ -108,7 +112,7 @@ class PassthroughCall(Protocol):
         """Report that the real call has started.
 
         Args:
-            outcome: returns what is known so far of the answer; may be called at any time.
+            outcome: returns the metadata of the answer so far; may be called at any time.
         """
 
     def take(self, event: Chunk) -> None:
@@ -118,12 +122,13 @@ class PassthroughCall(Protocol):
         """Report the end of the answer.
 
         Args:
-            error: why it failed; a `GeneratorExit` if the application stopped reading; else None.
+            error: the error of a failed answer; a `GeneratorExit` if the application stopped
+                reading; otherwise None.
         """
 
 
 class AnswerMetadata(NamedTuple):
-    """The metadata of a real answer, as far as it is known, beside its events."""
+    """The known metadata of a real answer."""
 
     tool_calls: Sequence[ToolCallLike]
     attachments: Sequence[AttachmentLike]
@@ -132,15 +137,15 @@ class AnswerMetadata(NamedTuple):
     resolved_model: str | None
     raw: JSON
     sent: JSON
-    """The request to the provider, as far as the plugin reports it."""
+    """The request to the provider, if the plugin reports it."""
     sent_before: JSON
     """The request of the previous call of the conversation."""
     attributes: JSONObject
-    """Attributes that the plugin added to the response, under names of its own."""
+    """Further attributes that the plugin added to the response."""
     http: JSONObject | None = None
-    """For an answer over HTTP: `api`, `streamed` and `headers`; `raw` is its body without texts."""
+    """For an answer over HTTP: `api`, `streamed` and `headers`. `raw` is its body without texts."""
     finish_reason: str | None = None
-    """For an answer over HTTP: why it ended, in the terms of Chat Completions."""
+    """For an answer over HTTP: the finish reason, as named by Chat Completions."""
 
 
 class RecordedAnswers(Protocol):
@@ -148,17 +153,17 @@ class RecordedAnswers(Protocol):
 
     @property
     def mode(self) -> object:
-        """The record mode; in mode `none` no call is made for real."""
+        """The record mode; in mode `none` no real call is made."""
 
     def answer(self, mock: Any, record: Call, request: Request) -> Reply | PassthroughCall:
-        """Return the recorded answer to a call, or the call to make for real.
+        """Return the recorded answer to a call, or the real call to make.
 
         Raises:
-            LLMMockError: there is no recorded answer, and the mode permits no real call.
+            LLMMockError: there is no recorded answer, and the mode does not allow a real call.
         """
 
     def note_left_alone(self, request: str, fix: str) -> None:
-        """Note a call to a host that is left alone, and what to change to record it."""
+        """Note a call to a host that is not mocked, and how to record it."""
 
 
 class UseCounter(Protocol):
@@ -168,7 +173,7 @@ class UseCounter(Protocol):
         """Count one use of a queued reply; return False if other processes have used it up."""
 
     def count_uses(self, reply: Any) -> int:
-        """Return how often all processes together used a queued reply."""
+        """Return how often all processes together have used a queued reply."""
 
 
 class ProcessChannel(UseCounter, Protocol):
@@ -190,7 +195,7 @@ class ProcessChannel(UseCounter, Protocol):
         """Report a note to the process of the test: a `problem`, a `refusal` or `not mocked`."""
 
     def receive_calls(self) -> list[Call]:
-        """Return the calls that other processes reported since the last time."""
+        """Return the calls that other processes reported since the previous read."""
 
     def receive_notes(self) -> list[tuple[str, str]]:
-        """Return the notes of other processes since the last time: each a kind and a message."""
+        """Return the notes of other processes since the previous read: kinds and messages."""

@@ -1,4 +1,4 @@
-"""Errors in replies that become the error of the called provider."""
+"""Placeholder errors in replies that become errors of the called provider."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TEMPLATES_BY_STATUS = {
     503: "overloaded",
     529: "overloaded",
 }
-"""The functions of `llm_mock.templates` by the status of their errors, or a near one."""
+"""The functions of `llm_mock.templates` by the HTTP status of their errors, or a similar one."""
 
 
 def find_template(error: object) -> str | None:
@@ -56,7 +56,7 @@ def suggest_template(error: type[BaseException], place: str = "") -> str:
 
     Args:
         error: the class of the exception.
-        place: what the template replaces, with a space, or nothing.
+        place: the thing that the template replaces, with a space; empty for nothing.
     """
     name = next(
         (TEMPLATES[base.__name__] for base in error.__mro__ if base.__name__ in TEMPLATES), None

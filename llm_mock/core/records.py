@@ -1,4 +1,4 @@
-"""The text of calls in messages, and sums over calls."""
+"""The text of calls in messages, and totals over calls."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CALLS_ATTRIBUTE, MESSAGE_ATTRIBUTE = "llm_mock_calls", "llm_mock_message"
 SHOWN_CALLS = 20
 """The number of latest calls in a message."""
 OUTPUT_TOOL = "final_result"
-"""The beginning of the names of pydantic-ai's tools that ask for an object."""
+"""The prefix of the names of pydantic-ai's tools for structured output."""
 Totals = dict[str, int]
-"""Sums over calls: `calls`, `input_tokens`, `output_tokens`, `errors`, `unconfigured`."""
+"""Totals over calls: `calls`, `input_tokens`, `output_tokens`, `errors`, `unconfigured`."""
 
 
 def add_call(totals: dict[str, Totals], call: Call) -> None:
-    """Add a call to the sums of its model."""
+    """Add a call to the totals of its model."""
     counts = {
         "calls": 1,
         "input_tokens": call["input_tokens"] or 0,
@@ -34,7 +34,7 @@ def add_call(totals: dict[str, Totals], call: Call) -> None:
 
 
 def add_totals(totals: dict[str, Totals], others: Mapping[str, Totals]) -> None:
-    """Add other sums to sums, model by model."""
+    """Add other totals to totals, model by model."""
     for model_id, counts in others.items():
         own = totals.setdefault(model_id, dict.fromkeys(counts, 0))
         for name, number in counts.items():
@@ -60,17 +60,17 @@ def format_schema_miss(call: Call, expected: str) -> str:
     """
     schema = call["kwargs"]["schema"]
     miss = f"the schema is {format_schema(schema)}, not {format_schema(expected)}"
-    # Frameworks ask for an object by a tool, which has the name of its class or this one.
+    # Frameworks request an object by a tool, which is named after its class, or like this.
     tools = []
     for tool in call["kwargs"].get("tools", ()):
         if tool == expected or tool.startswith(OUTPUT_TOOL):
             tools.append(tool)
     if not tools:
         return miss
-    # For a union there is one for each class, with its name at the end.
+    # For a union, there is one tool for each class, which ends with its name.
     named = [tool for tool in tools if tool.endswith(expected)]
     [tool, *_] = [*named, *tools]
-    return f"{miss}, but the tool {tool} asks for an object: match tools=[{tool!r}]"
+    return f"{miss}, but the tool {tool} requests an object: match tools=[{tool!r}]"
 
 
 def format_request(call: Call, length: int = SHOWN_CHARACTERS) -> str:
@@ -82,12 +82,12 @@ def format_request(call: Call, length: int = SHOWN_CHARACTERS) -> str:
     """
     inputs = []
     results = call["kwargs"].get("tool_results", ())
-    # A turn that only hands in tool results has an empty prompt.
+    # A turn that only returns tool results has an empty prompt.
     if call["prompt"] or not results:
         inputs.append(shorten(call["prompt"], length))
     for result in results:
         name = shorten_name(result["name"] or "a tool")
-        inputs.append(f"{name} gave {shorten(result['output'])}")
+        inputs.append(f"{name} returned {shorten(result['output'])}")
     head = f"{shorten_name(call['model_id'])}  {', '.join(inputs)}"
     schema = call["kwargs"]["schema"]
     return f"{head}  schema {format_schema(schema)}" if schema else head
@@ -104,8 +104,8 @@ def format_call(call: Call) -> str:
 
 
 def _describe_default(call: Call) -> str:
-    """Return that the mock made up a response; for an endpoint, also how to configure it."""
-    # The name of the API is a word, but for endpoints without a conversation.
+    """Return a note that the call was answered by default; for an endpoint, with the fix."""
+    # The `api` of a call to a model is a word; for another endpoint, it is a method and a path.
     method, _, path = str(call.get("api", "")).partition(" ")
     if not path:
         return "answered by default"
@@ -131,7 +131,7 @@ def format_calls(calls: Sequence[Call]) -> str:
 
 
 def mark_shown(error: ErrorType, calls: Sequence[Call], message: str = "") -> ErrorType:
-    """Record on an error what its text shows, so that a failed test shows it only once.
+    """Record the calls and the message in an error's text, so that pytest shows them only once.
 
     Args:
         error: the error, which is returned.

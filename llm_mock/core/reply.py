@@ -40,7 +40,7 @@ class _Unset:
 
 UNSET = _Unset()
 NO_SPECIAL_CONTENT = (None, None, UNSET, None, None)
-"""The arguments `parts`, `refusal`, `body`, `events` and `candidates` of most replies."""
+"""The defaults of the arguments `parts`, `refusal`, `body`, `events` and `candidates`."""
 FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 """The finish reasons of Chat Completions; other providers have further ones."""
 OTHER_FINISH_REASONS = (
@@ -74,7 +74,7 @@ OTHER_FINISH_REASONS = (
 GUESSED_FINISH_REASONS = dict.fromkeys(
     ("cut_off", "incomplete", "max_length", "max_new_tokens", "truncated"), "length"
 )
-"""Finish reasons that no provider has, with the one that is meant."""
+"""Wrong finish reasons, with the one that is probably meant."""
 RESPONSE_PACKAGES = (
     "anthropic",
     "cohere",
@@ -87,9 +87,9 @@ RESPONSE_PACKAGES = (
 )
 """Packages whose pydantic classes are responses and messages."""
 WHAT_THE_MODEL_SAYS = (
-    "Give the answer of the model: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
+    "Pass the answer of the model: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
 )
-"""The end of a message about an object that is no reply."""
+"""The end of a message about an object that is not a reply."""
 USAGE_NAMES = ("input_tokens", "output_tokens", "details")
 """The names in the usage of a reply."""
 USAGE_SYNONYMS = {
@@ -100,10 +100,10 @@ USAGE_SYNONYMS = {
 }
 """The names of Chat Completions, whole and without the last word."""
 IN_PLACE_OF_REPLY = " in place of Reply(…)"
-"""The place of a template, which is a whole reply, in messages about `error=`."""
+"""The end of the advice to use a template, which is a whole reply, in messages about `error=`."""
 NO_DETAILS = ((), None, (), None, None)
-"""The arguments `attachments`, `logprobs`, `citations`, `service_tier` and `headers` of most
-replies."""
+"""The defaults of the arguments `attachments`, `logprobs`, `citations`, `service_tier` and
+`headers`."""
 
 
 class Received(NamedTuple):
@@ -115,91 +115,94 @@ class Received(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: JSON
-    """The body as a JSON value without the texts of the answer, a list of events where it was
-    streamed; of an error, its text."""
+    """The body as a JSON value without the texts of the answer; a list of events for a streamed
+    answer; the text of an error."""
     unfinished: bool
     """Whether the application stopped reading."""
 
 
 class RawAnswer(NamedTuple):
-    """An answer in the provider's own JSON, which is sent over HTTP as it is."""
+    """An answer in the provider's own JSON, which is sent over HTTP unchanged."""
 
     body: JSON
     """The body of the response; `UNSET` if there is none."""
     events: tuple[JSON, ...] | None
-    """The events of the stream, a text for one that is not JSON; None if there are none."""
+    """The events of the stream; an event that is not JSON is a text. None if there are none."""
 
 
 class Reply:
-    """One answer of a model, in every detail that `llm` knows.
+    """One answer of a model, with all its details.
 
-    Wherever a reply is expected, a simpler one may stand, too: a str (text), a dict, a list or a
-    pydantic instance (data), a `ToolCall` or a list of them, an exception or its class (raised), or
-    a function of the request, sync or async, that returns one of these.
+    Wherever a reply is expected, you can also pass a simpler value: a str (text), a dict, a list or
+    a pydantic instance (data), a `ToolCall` or a list of them, an exception or its class (raised),
+    or a function (sync or async) that takes the request and returns one of these.
 
     Example:
         `Reply("Hello", usage={"input_tokens": 7, "output_tokens": 2})`, `Reply(chunks=["Hel",
         "lo"])`, `Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])`, `Reply(data={"found":
         True}, invalid=True)`
 
-    Give at most one of `text`, `data`, `chunks`, `parts`, `refusal`, `candidates`, and `body` with
-    `events`. The reply is a snapshot: what was passed may be changed afterwards, and the reply
-    itself cannot.
+    Pass at most one of `text`, `data`, `chunks`, `parts`, `refusal` and `candidates`, or pass
+    `body`, `events` or both. A reply cannot be changed, and later changes to the arguments do not
+    affect it.
 
     Args:
         text: the text of the answer.
-        data: a structured answer, any JSON value or a pydantic instance; its text is its JSON.
-        chunks: the text in the pieces in which it is streamed; without streaming they come joined.
-            From llm 0.32 on they may be `Event` or `llm.parts.StreamEvent` objects too, which are
-            passed on as they are.
-        parts: texts, tool calls and items such as a `WebSearch` in the order in which the model
-            gives them, in place of a content and of `tool_calls`. Chat Completions does not say the
-            order. An item that the API cannot say is an error.
-        refusal: the words in which the model refuses to answer, in the field that the API has for
-            them, whatever schema is asked for. `llm` leaves a refusal out: its text is empty.
-        body: the provider's own JSON, which is sent over HTTP as it is, for whatever has no other
-            argument here. A request that streams needs `events`; both may be given.
-        events: the provider's own events, each as JSON, or as text for one that is not JSON, such
-            as `[DONE]`.
-        candidates: different answers to one request over HTTP that asks for as many (`n`,
-            `candidateCount`), each any simple reply. Any other reply is given for each of them.
-        tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text, or a
-            single one. One that the offered tools could not accept is an error, unless it is a
-            `BrokenToolCall`. An id that is None is filled in.
-        reasoning: the reasoning before the text, empty where the provider does not show it; a call
-            through `llm` needs llm 0.32 for it, or raises `LLMTooOld`.
+        data: a structured answer: any JSON value or a pydantic instance. The text of the answer is
+            its JSON.
+        chunks: the text in chunks, as it is streamed. Without streaming, the chunks are joined.
+            With llm 0.32 or later, a chunk can also be an `Event` or an `llm.parts.StreamEvent`,
+            which is passed on unchanged.
+        parts: texts, tool calls and items such as a `WebSearch`, in order, instead of a content and
+            `tool_calls`. Responses of Chat Completions do not contain the order. An item that the
+            API does not support is an error.
+        refusal: the text with which the model refuses to answer. It is sent in the API's own field
+            for refusals, even if the request has a schema. `llm` ignores refusals, so the text of
+            its response is empty.
+        body: the provider's own JSON, which is sent over HTTP unchanged. Use it for fields that no
+            other argument covers. Streaming requests need `events`.
+        events: the provider's own stream events: JSON values, or text for an event that is not
+            JSON, such as `[DONE]`.
+        candidates: different answers to one request over HTTP that asks for several (`n`,
+            `candidateCount`). Each one is a simple reply. Any other reply is repeated for each
+            requested answer.
+        tool_calls: the tool calls that the model makes after its text: a `ToolCall` or
+            `llm.ToolCall`, or a list of them. A call that no offered tool accepts is an error,
+            unless it is a `BrokenToolCall`. If an id is None, the mock creates one.
+        reasoning: the reasoning before the text; an empty text for reasoning that the provider
+            hides. Through `llm` it needs llm 0.32 or later; earlier versions raise `LLMTooOld`.
         attachments: `llm.Attachment` objects that the model returns through `llm`. Over HTTP they
-            are an error: give an `ImageGeneration` or an `Audio` in `parts`.
-        usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`, or with `input`
-            and `output`. None or an empty mapping sends none, as some servers do. By default one
-            token for every four characters of all that is sent, and of the answer, rounded up.
-        finish_reason: why the answer ends, where a provider is asked over HTTP: `length`,
-            `content_filter`, …, in the words of OpenAI's Chat Completions. By default `stop`, or
-            `tool_calls`.
-        resolved_model: the id of the model that answered, where it is not the one that was asked.
-        logprobs: the tokens of the text as `Logprob` objects, which are sent over HTTP where the
-            request asks for them. The text is streamed by its tokens. A request that does not ask
-            for them is an error.
-        citations: `Citation` objects, the sources of the text over HTTP. A source that the API has
-            no place for is an error.
-        service_tier: the tier in which the provider served the request over HTTP, in its own words:
-            `flex`, `priority`, …
+            are an error: use an `ImageGeneration` or an `Audio` in `parts`.
+        usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`, or `input` and
+            `output`. If it is None or an empty mapping, the response has no usage. By default the
+            mock counts one token for every four characters of the request and of the answer,
+            rounded up.
+        finish_reason: the reason why the answer ends, over HTTP: `length`, `content_filter`, …, as
+            named by OpenAI's Chat Completions. By default `stop` or `tool_calls`.
+        resolved_model: the id of the model that answered, if it differs from the requested one.
+        logprobs: the tokens of the text as `Logprob` objects, over HTTP. The text is streamed token
+            by token. If the request does not ask for log probabilities, the reply is an error.
+        citations: the sources of the text over HTTP, as `Citation` objects. A source that the API
+            does not support is an error.
+        service_tier: the service tier in the response over HTTP, as named by the provider: `flex`,
+            `priority`, …
         headers: further headers of the response over HTTP, such as `deprecation` or
-            `x-ratelimit-remaining-requests`. They replace those of the mock.
-        response_json: the provider's raw payload, which `response.json()` then returns. By default
-            `data`, and with ini `llm_mock_production_responses` what the
-            provider would give.
+            `x-ratelimit-remaining-requests`. They replace the mock's headers of the same name.
+        response_json: the provider's raw payload, which `response.json()` returns. By default it
+            is `data`, or with ini `llm_mock_production_responses` the payload that the provider
+            would send.
         error: an exception (or its class) that is raised instead of the answer, or after
             `error_after` chunks of it.
-        error_after: how many chunks are streamed before `error` is raised; without streaming it is
-            raised at once.
-        invalid: the answer breaks the schema that is asked for on purpose, so that is not reported.
-        latency: how long the answer takes, in place of what was set for the model: a `Latency`, or
-            the seconds until it begins.
+        error_after: the number of chunks to stream before `error` is raised. Without streaming, the
+            error is raised immediately.
+        invalid: whether the answer violates the requested schema on purpose, so that the mock does
+            not report it.
+        latency: the time that the answer takes: a `Latency`, or the seconds until the answer
+            begins. It overrides the latency of the model.
 
     Raises:
         InvalidReply: `data` is not JSON, there are two contents, or `error` is not an exception.
-        InvalidLatency: `latency` is neither a `Latency` nor a number of seconds from 0.
+        InvalidLatency: `latency` is neither a `Latency` nor a number of seconds of at least 0.
     """
 
     data: JSON
@@ -211,7 +214,7 @@ class Reply:
     notes: tuple[str, ...]
     estimated_tokens: int
     usage: Any
-    """The scripted usage; None if none is sent, and `UNSET` if it is estimated."""
+    """The scripted usage; None if the response has no usage, `UNSET` if it is estimated."""
     finish_reason: str | None
     resolved_model: str | None
     response_json: JSON
@@ -223,17 +226,17 @@ class Reply:
     """Whether the answer is only text, in one piece or in chunks."""
     is_text_alone: bool
     """Whether the reply is only text, and has no usage or other metadata of its own."""
-    # As defaults of the class, because few replies have any.
+    # Defaults of the class, because few replies have these fields.
     refusal: str | None = None
     """The refusal, which is the content too; None for an answer."""
     is_special = False
-    """Whether the reply has `candidates`, is `raw`, or has details that not each API can say."""
+    """Whether the reply has `candidates`, is `raw`, or has details that not every API supports."""
     raw: RawAnswer | None = None
-    """The answer in the provider's own JSON; None for any other."""
+    """The answer in the provider's own JSON; None for other replies."""
     candidates: tuple[Reply, ...] = ()
     """The different answers to one request; empty for a single one."""
     parts: tuple[str | ToolCallLike | ReplyItem, ...] | None = None
-    """The texts, tool calls and items in their order; None for text before tool calls."""
+    """The texts, tool calls and items in order; None for a reply without `parts`."""
     attachments: tuple[AttachmentLike, ...] = ()
     """The attachments that the model returns through `llm`."""
     logprobs: tuple[Logprob, ...] = ()
@@ -241,15 +244,15 @@ class Reply:
     citations: tuple[Citation, ...] = ()
     """The sources of the texts."""
     service_tier: str | None = None
-    """The tier in which the request was served; None for the usual one."""
+    """The service tier of the request; None for the default one."""
     headers: Mapping[str, str] = MappingProxyType({})
     """Further headers of the response."""
     is_recorded = False
-    """Whether the answer is from a cassette, and therefore as the model gave it."""
+    """Whether the answer is from a cassette, and so from a real model."""
     data_class: str | None = None
-    """The class name of the pydantic instance that was given as data."""
+    """The class name of the pydantic instance that was passed as data."""
     attributes: Mapping[str, object] = MappingProxyType({})
-    """Attributes that a provider's plugin added to the response, under names of its own."""
+    """Further attributes that a provider's plugin added to the response."""
 
     def __init__(
         self,
@@ -297,7 +300,7 @@ class Reply:
         )
         fields["error"] = error
         fields["error_after"] = error_after
-        # An exception that is raised again may have got further notes.
+        # An exception that is raised again may have further notes by then.
         fields["notes"] = tuple(getattr(error, "__notes__", ()))
         fields["usage"] = usage
         fields["resolved_model"] = resolved_model
@@ -307,7 +310,7 @@ class Reply:
         if response_json is not None:
             # Through JSON, so that later changes to the argument cannot reach the reply.
             fields["response_json"] = json.loads(to_json_text(response_json))
-        # Most replies have none, and save the call.
+        # Most replies have no tool calls, so the call is skipped.
         fields["tool_calls"] = () if tool_calls == () else check_tool_calls(tool_calls)
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
@@ -329,7 +332,7 @@ class Reply:
         Raises:
             InvalidReply: one of them is not of its type, or does not fit the content.
         """
-        # Imported late, for the same reason.
+        # Imported here, because few replies need it.
         from llm_mock.core import reply_details
 
         __tracebackhide__ = True
@@ -346,17 +349,17 @@ class Reply:
         if headers is not None:
             if self.error is not None and self.error_after is None:
                 raise InvalidReply(
-                    "headers belong to an answer, but this Reply is an error, and its exception "
-                    "has its own headers."
+                    "headers= is for answers, but this Reply is an error. The headers of the error "
+                    "are those of its exception: remove headers=."
                 )
             fields["headers"] = reply_details.check_headers(headers)
         if service_tier is not None:
             if self.raw is not None:
                 raise InvalidReply(
-                    "service_tier is part of the body and the events: write it there."
+                    "service_tier= cannot be combined with body= or events=: write it into them."
                 )
             fields["service_tier"] = reply_details.check_service_tier(service_tier)
-            # Each candidate is encoded as an answer of its own.
+            # Each candidate is encoded as a separate answer.
             copies = [copy.copy(candidate) for candidate in self.candidates]
             for candidate in copies:
                 candidate.__dict__.update(service_tier=service_tier, is_special=True)
@@ -366,34 +369,36 @@ class Reply:
         """Set the log probabilities, and stream the text by its tokens.
 
         Raises:
-            InvalidReply: they are not those of the text.
+            InvalidReply: the tokens do not match the text.
         """
         from llm_mock.core.reply_items import check_logprobs
 
         __tracebackhide__ = True
         self._check_has_text("logprobs")
         if self.parts is not None:
-            raise InvalidReply("logprobs belong to a single text, but this Reply has parts.")
+            raise InvalidReply(
+                "logprobs need a single text, but this Reply has parts: remove one of them."
+            )
         checked = check_logprobs(logprobs, self.content, self.chunks)
         self.__dict__["logprobs"] = checked
         if self.chunks is None:
             self.__dict__["chunks"] = tuple(logprob.token for logprob in checked)
 
     def _check_has_text(self, name: str) -> None:
-        """Raise an InvalidReply for a detail of a text, if there is none."""
+        """Raise an InvalidReply for a detail of a text, if the reply has no text."""
         __tracebackhide__ = True
         if self.candidates:
-            problem = "has several candidates: give them to each"
+            problem = "has several candidates: pass them to the Reply of each candidate"
         elif self.raw is not None:
-            problem = "is the provider's own JSON: write them there"
+            problem = "is the provider's own JSON: write them into the body or events"
         elif self.refusal is not None or self.error is not None or not self.content:
-            problem = "has none"
+            problem = f"has no text: add a text or remove {name}"
         else:
             return
-        raise InvalidReply(f"{name} belong to a text, but this Reply {problem}.")
+        raise InvalidReply(f"{name} need a text, but this Reply {problem}.")
 
     def list_texts(self) -> list[str]:
-        """Return the texts of the answer, between its tool calls and other parts."""
+        """Return the texts of the answer; neighbouring texts in `parts` are joined."""
         if self.parts is None:
             return [self.content]
         texts: list[str] = []
@@ -425,12 +430,12 @@ class Reply:
         __tracebackhide__ = True
         if candidates is not None:
             checked_candidates = _check_candidates(candidates)
-            # The candidates are checked, not their sum.
+            # Each candidate is checked on its own, not their joined text.
             self.__dict__.update(candidates=checked_candidates, is_special=True, invalid=True)
             return "".join(candidate.content for candidate in checked_candidates), ()
         if body is not UNSET or events is not None:
             raw = _make_raw_answer(body, events)
-            # Nothing is checked of it, as nothing is known of it.
+            # Not checked, because the format of the JSON is unknown.
             self.__dict__.update(raw=raw, is_special=True, invalid=True)
             return "", ()
         if refusal is not None:
@@ -451,12 +456,12 @@ class Reply:
         return text, tuple(calls)
 
     def _set_content(self, text: str | None, data: object) -> None:
-        """Set `content`, `data`, and what is derived from them and the other fields."""
+        """Set `content`, `data`, and the fields that are derived from these and others."""
         fields = self.__dict__
         chunks = self.chunks or ()
         if data is not UNSET:
             content = to_json_text(data)
-            # As above, a copy that later changes to the argument cannot reach.
+            # A copy, as above, so that later changes to the argument cannot reach the reply.
             fields["data"] = json.loads(content)
             if hasattr(type(data), "model_dump"):
                 fields["data_class"] = type(data).__name__
@@ -478,7 +483,7 @@ class Reply:
             return False
         if self.refusal is not None or self.is_special:
             return False
-        # Without chunks, the call of `all` is saved.
+        # Without chunks, the call to `all` is skipped.
         return not chunks or all(isinstance(chunk, str) for chunk in chunks)
 
     @property
@@ -489,7 +494,7 @@ class Reply:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
-            f"A Reply cannot be changed, so {name} cannot be assigned. Make a new Reply."
+            f"A Reply cannot be changed, so {name} cannot be assigned. Create a new Reply."
         )
 
     def __repr__(self) -> str:
@@ -499,8 +504,8 @@ class Reply:
         """Return the chunks of the answer: as scripted, or else the text in one piece.
 
         Args:
-            stream: whether the application streams. Else texts come joined, but stream events
-                come as scripted.
+            stream: whether the application streams. Otherwise texts are joined, but stream events
+                are returned as scripted.
         """
         chunks = self.chunks
         if chunks is not None and (stream or not all(isinstance(chunk, str) for chunk in chunks)):
@@ -510,7 +515,7 @@ class Reply:
     def tokens(self, request: Request | None) -> tuple[int | None, int | None]:
         """Return the input and output tokens of a call, as scripted or estimated.
 
-        They are estimated for a reply that sends no usage, too: the provider counts them still.
+        They are estimated also for a reply without usage, because the provider counts them anyway.
 
         Args:
             request: the request; None if the reply has the tokens.
@@ -520,9 +525,9 @@ class Reply:
         return self.given_tokens()
 
     def given_tokens(self) -> tuple[int | None, int | None]:
-        """Return the input and output tokens of `usage`; None for those that are not sent.
+        """Return the input and output tokens of `usage`; None for a count that is not sent.
 
-        To be called unless they are estimated.
+        Not to be called if the usage is estimated.
         """
         usage = self.usage
         if usage is None:
@@ -541,7 +546,7 @@ class Reply:
     def exception(self) -> BaseException:
         """Return the exception to raise for `error`: the configured instance, or a new one."""
         error = to_exception(self.error).with_traceback(None)
-        # An instance that was raised before keeps nothing of that.
+        # The instance may have been raised before: remove the context and notes of that time.
         error.__context__ = None
         if hasattr(error, "__notes__"):
             error.__notes__[:] = self.notes
@@ -591,8 +596,7 @@ class Reply:
 
 
 ReplyFunction = Callable[[Any], Any]
-"""A function that takes the library's own object of the call (an `llm.Prompt`) and returns a
-reply."""
+"""A function that takes the library's own request object (an `llm.Prompt`) and returns a reply."""
 ReplyOrFunction = Reply | ReplyFunction
 """A configured reply, which may depend on the call."""
 
@@ -602,7 +606,7 @@ def to_exception(error: object, place: str = "") -> BaseException:
 
     Args:
         error: the exception.
-        place: where a template may be given instead, with a space, for messages.
+        place: the end of the advice to use a template instead, with a space, for messages.
 
     Raises:
         InvalidReply: it is neither, or the class cannot be instantiated without arguments.
@@ -612,7 +616,7 @@ def to_exception(error: object, place: str = "") -> BaseException:
         return error
     if error is None:
         raise InvalidReply(
-            "set_error() needs an error, and this reply has none. Give an exception, or a template "
+            "set_error() needs an error, but this reply has none. Pass an exception, or a template "
             "with an error, such as templates.rate_limit() of llm_mock. For an answer, use set()."
         )
     if not (isinstance(error, type) and issubclass(error, BaseException)):
@@ -623,25 +627,25 @@ def to_exception(error: object, place: str = "") -> BaseException:
         return error()
     except Exception as problem:
         raise InvalidReply(
-            f"{error.__qualname__} cannot be raised without arguments ({problem}). Give "
+            f"{error.__qualname__} cannot be raised without arguments ({problem}). Pass "
             f"{suggest_template(error, place)}an instance of it."
         ) from None
 
 
 def _make_exception_error(value: object, place: str) -> InvalidReply:
-    """Return the error for a value that is no exception; `place` as for `to_exception`."""
+    """Return the error for a value that is not an exception; for `place` see `to_exception`."""
     example = 'ConnectionError("no route to host")'
     if isinstance(value, Reply):
         return InvalidReply(
-            f"This is not an exception, but a whole Reply. Give an exception, such as {example}. "
-            'For the error of a Reply in every call, write set_error("*", reply).'
+            f"This is a whole Reply, not an exception. Pass an exception, such as {example}. "
+            'To raise the error of a Reply in every call, write set_error("*", reply).'
         )
     advice = "" if place else " For an answer about an error, use set()."
     is_function = callable(value) and not isinstance(value, type)
     if is_function or _explain_called_function(value):
         advice = " For a function that returns an exception, write set(model, function)."
     return InvalidReply(
-        f"This is not an exception: {described(value)}. Give an instance or a class, such as "
+        f"This is not an exception: {described(value)}. Pass an instance or a class, such as "
         f"{example}, or an error of the SDK, such as templates.rate_limit() of llm_mock{place}."
         f"{advice}"
     )
@@ -649,7 +653,7 @@ def _make_exception_error(value: object, place: str) -> InvalidReply:
 
 def _explain_called_function(value: object, place: str = "") -> str:
     """Return what to write for a coroutine or generator; empty for other values."""
-    # Imported late, because few tests make such a mistake.
+    # Imported here, because few tests make this mistake.
     from llm_mock.core.reply_mistakes import explain_called_function
 
     return explain_called_function(value, place)
@@ -676,7 +680,7 @@ def to_reply(value: object) -> ReplyOrFunction:
         _check_is_no_completion(value)
         return Reply(parts=value) if _is_list_of_parts(value) else Reply(data=value)
     if _is_exception(value):
-        # Before the reply refuses it, because here a template may be given instead.
+        # Checked before `Reply` does, because here the advice is to pass a template directly.
         to_exception(value)
         return Reply(error=cast("BaseException", value))
     if callable(value) and not isinstance(value, type):
@@ -695,16 +699,16 @@ def _make_reply_error(value: object) -> InvalidReply:
         return InvalidReply(f"This is not a reply: {described(value)}. {called}")
     advice = ""
     if isinstance(value, type):
-        advice = f" Give an instance: {value.__name__}(…)."
+        advice = f" Pass an instance: {value.__name__}(…)."
     return InvalidReply(
         f"This is not a reply: {described(value)}.{advice} A reply is a str, a dict or a list, a "
-        "pydantic instance, a ToolCall, an exception or its class, a Reply, or a function of the "
-        "request that returns one of these."
+        "pydantic instance, a ToolCall, an exception or its class, a Reply, or a function that "
+        "takes the request and returns one of these."
     )
 
 
 def _check_is_no_response(value: object) -> None:
-    """Raise an InvalidReply for a response or a message of an SDK, which is not meant as data."""
+    """Raise an InvalidReply for a response or a message object of an SDK."""
     __tracebackhide__ = True
     package = type(value).__module__.partition(".")[0]
     if package in RESPONSE_PACKAGES:
@@ -715,7 +719,7 @@ def _check_is_no_response(value: object) -> None:
 
 
 def _check_is_no_completion(value: object) -> None:
-    """Raise an InvalidReply for the JSON of a whole completion, which is hardly meant as data."""
+    """Raise an InvalidReply for the JSON of a whole completion, which is not meant as data."""
     __tracebackhide__ = True
     if isinstance(value, dict) and _is_completion(value):
         raise InvalidReply(
@@ -737,7 +741,7 @@ def _is_completion(value: Mapping[str, object]) -> bool:
 def _check_is_no_template(function: object, place: str = "") -> None:
     """Raise an InvalidReply for a function of `llm_mock.templates`, or the name of one."""
     __tracebackhide__ = True
-    # A template that was called may be a function too, an object of its own class.
+    # The result of a template may be callable, too, but it is not a `FunctionType`.
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
         name = function.__name__
         raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}(){place}.")
@@ -749,15 +753,15 @@ def _check_is_no_template(function: object, place: str = "") -> None:
 
 
 def _check_is_no_status(value: object, place: str = "") -> None:
-    """Raise an InvalidReply for the status of an error."""
+    """Raise an InvalidReply for an HTTP status instead of an exception."""
     __tracebackhide__ = True
     if not isinstance(value, int) or not 400 <= value < 600:
         return
     name = TEMPLATES_BY_STATUS.get(value)
     template = "" if name is None else f"templates.{name}() of llm_mock{place}, or "
     raise InvalidReply(
-        f"{value} is a status, not an exception. Give {template}an exception of the SDK with its "
-        "response. For another body with this status, write "
+        f"{value} is a status, not an exception. Pass {template}an exception of the SDK with its "
+        "response. To send another body with this status, write "
         f'mock.on("POST", path, body, status={value}).'
     )
 
@@ -765,12 +769,12 @@ def _check_is_no_status(value: object, place: str = "") -> None:
 def _check_is_configured(function: object) -> None:
     """Raise an InvalidReply for a mock of `unittest.mock` that would return another mock.
 
-    One with a `return_value` or a `side_effect` is a function like any other.
+    A mock with a `return_value` or a `side_effect` is a valid reply function.
     """
     __tracebackhide__ = True
     if type(function).__module__ != "unittest.mock":
         return
-    # Private: the public `return_value` makes a mock where none was set.
+    # Private, because reading the public `return_value` creates a mock if none was set.
     returned = vars(function).get("_mock_return_value")
     effects = [getattr(function, name, None) for name in ("side_effect", "_mock_wraps")]
     if returned is sys.modules["unittest.mock"].DEFAULT and effects == [None, None]:
@@ -788,11 +792,11 @@ def _is_exception(value: object) -> bool:
 
 
 def _is_list_of_parts(value: object) -> TypeGuard[list[str | ToolCallLike | ReplyItem]]:
-    """Return whether a value is a list with tool calls or items, which no list of data can have."""
+    """Return whether a value is a list with tool calls or items, and so not a list of data."""
     if not isinstance(value, list):
         return False
     for item in value:
-        # A pydantic instance is data, whatever its fields are called.
+        # A pydantic instance is data, even if its fields are those of a tool call.
         is_pydantic = hasattr(type(item), "model_dump")
         if (is_tool_call(item) or is_reply_item(item)) and not is_pydantic:
             return True
@@ -822,11 +826,11 @@ def _check_content(text: object, data: object, chunks: object) -> None:
         flags = {"text": has_text, "data": has_data, "chunks": has_chunks}
         names = " and ".join(name for name, is_given in flags.items() if is_given)
         advice = " The chunks together are the text: remove the text." if has_chunks else ""
-        raise InvalidReply(f"A Reply has one content, but {names} were given.{advice}")
+        raise InvalidReply(f"A Reply has one content, but got {names}.{advice}")
     if has_text and not isinstance(text, str):
         advice = _explain_wrong_text(text)
         raise InvalidReply(f"This is not text: {described(text)}. {advice}")
-    # Not for the usual types, because this runs for each reply.
+    # The usual types are skipped, because this runs for each reply.
     if has_data and not isinstance(data, (dict, list)):
         _refuse_function(data)
 
@@ -868,7 +872,7 @@ def _check_single_content(
         "chunks": chunks is not None,
         "parts": parts is not None,
         "refusal": refusal is not None,
-        # Both may be given, for requests that stream and for others.
+        # Both count as one content: streaming requests get the events, others the body.
         "body or events": body is not UNSET or events is not None,
         "candidates": candidates is not None,
         "tool_calls": tool_calls not in ((), []),
@@ -876,8 +880,8 @@ def _check_single_content(
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1:
         raise InvalidReply(
-            f"A Reply has one content, but {' and '.join(names)} were given. To mix texts and "
-            "tool calls, put all of them into parts."
+            f"A Reply has one content, but got {' and '.join(names)}. To mix texts and tool calls, "
+            "put all of them into parts."
         )
     _check_texts(refusal=refusal)
 
@@ -898,14 +902,15 @@ def _check_error(
         if has_content and error_after is None:
             raise InvalidReply(
                 "This Reply has a content and an error, so the content is never sent. To send the "
-                "beginning of a stream, give error_after, the number of chunks before the error. "
+                "beginning of a stream, set error_after, the number of chunks before the error. "
                 "Otherwise, remove the content or the error."
             )
     _check_chunk_count(error_after, chunks, text if data is UNSET else to_json_text(data))
     if error_after is not None and (error is None or not is_whole(error_after)):
         raise InvalidReply(
-            f"error_after={error_after!r} counts the chunks before error: give an error too, "
-            "and a number from 0."
+            f"error_after={error_after!r} needs error= and must be a whole number of at least 0: "
+            "it "
+            "counts the chunks before the error."
         )
 
 
@@ -914,12 +919,12 @@ def _check_chunk_count(error_after: object, chunks: object, text: object) -> Non
     __tracebackhide__ = True
     if isinstance(chunks, Sequence) and is_whole(error_after, len(chunks) + 1):
         raise InvalidReply(
-            f"error_after={error_after} counts the chunks before the error, but there are "
-            f"{len(chunks)}. Give at most {len(chunks)}."
+            f"error_after={error_after} is more than the number of chunks, {len(chunks)}. Pass at "
+            f"most {len(chunks)}."
         )
     if not isinstance(text, str) or not text:
         return
-    # A latency splits a text into pieces of one token.
+    # A latency may split the text into chunks of one token.
     if isinstance(error_after, int) and is_whole(error_after, estimate_tokens(len(text)) + 1):
         from llm_mock.core.reply_mistakes import explain_late_error
 
@@ -963,21 +968,21 @@ def _check_candidates(candidates: object) -> tuple[Reply, ...]:
     __tracebackhide__ = True
     if isinstance(candidates, (str, Mapping)) or not isinstance(candidates, Iterable):
         raise InvalidReply(
-            f"These are not candidates: {described(candidates)}. Give a list of replies."
+            f"These are not candidates: {described(candidates)}. Pass a list of replies."
         )
     checked = []
     for candidate in candidates:
         reply = to_reply(candidate)
         if not isinstance(reply, Reply) or not reply.is_simple:
             raise InvalidReply(
-                f"This is not a candidate: {described(candidate)}. Give text, data, tool calls, or "
+                f"This is not a candidate: {described(candidate)}. Pass text, data, tool calls, or "
                 "a Reply with one of these."
             )
         checked.append(reply)
     if len(checked) < 2:
         raise InvalidReply(
-            f"candidates must have at least two replies, but got {len(checked)}. A single reply "
-            "is repeated for each candidate of the request."
+            f"candidates must be at least two replies, but got {len(checked)}. For the same answer "
+            "to each candidate of the request, pass the reply itself."
         )
     return tuple(checked)
 
@@ -996,8 +1001,8 @@ def _make_raw_answer(body: object, events: object) -> RawAnswer:
         return RawAnswer(copied, None)
     if isinstance(events, (str, Mapping)) or not isinstance(events, Iterable):
         raise InvalidReply(
-            f"These are not events: {described(events)}. Give a list of JSON values, or of text "
-            "for an event that is not JSON."
+            f"These are not events: {described(events)}. Pass a list of JSON values; an event that "
+            "is not JSON is a text."
         )
     return RawAnswer(copied, tuple(json.loads(to_json_text(list(events)))))
 
@@ -1037,27 +1042,27 @@ def _make_chunk_error(value: object) -> InvalidReply:
 
 
 def _check_texts(**texts: object) -> None:
-    """Raise an InvalidReply if an argument is neither text nor None, or a misspelt reason."""
+    """Raise an InvalidReply if an argument is not text or None, or is a misspelt finish reason."""
     __tracebackhide__ = True
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             hint = ""
             if name == "refusal":
-                hint = ' Give the text of the refusal, as in Reply(refusal="I cannot do that.").'
+                hint = ' Pass the text of the refusal, as in Reply(refusal="I cannot do that.").'
             raise InvalidReply(f"{name}={described(text)} must be a str or None.{hint}")
         if name == "finish_reason" and text is not None and text not in FINISH_REASONS:
             _check_finish_reason(text)
 
 
 def _check_finish_reason(reason: str) -> None:
-    """Raise an InvalidReply if an unknown finish reason is surely a misspelt one."""
+    """Raise an InvalidReply if an unknown finish reason is probably a misspelt one."""
     from llm_mock.support.text import CERTAIN, find_nearest
 
     __tracebackhide__ = True
     nearest = GUESSED_FINISH_REASONS.get(reason) or find_nearest(
         reason, (*FINISH_REASONS, *OTHER_FINISH_REASONS), cutoff=CERTAIN
     )
-    # Providers have reasons of their own, which are sent as they are.
+    # Reasons of other providers are sent unchanged.
     if nearest is not None and reason not in OTHER_FINISH_REASONS:
         raise InvalidReply(f"Unknown finish_reason {shorten(reason)}; did you mean {nearest!r}?")
 
@@ -1080,7 +1085,7 @@ def _check_attachments(attachments: object) -> tuple[AttachmentLike, ...]:
 
 def _make_attachment_error(value: object) -> InvalidReply:
     return InvalidReply(
-        f"This is not an attachment: {described(value)}. Give llm.Attachment objects, in a list."
+        f"This is not an attachment: {described(value)}. Pass a list of llm.Attachment objects."
     )
 
 
@@ -1104,8 +1109,8 @@ def _check_usage(usage: Any) -> Any:
         values = {name: getattr(usage, name, None) for name in (*names, "details")}
         if not all(hasattr(usage, name) for name in names):
             raise InvalidReply(
-                f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with "
-                "input_tokens, output_tokens and, if wanted, details; None for no usage."
+                f"This is not usage: {described(usage)}. Pass an llm.Usage, a dict with "
+                "input_tokens, output_tokens and optionally details, or None for no usage."
             )
     if all(value is None for value in values.values()):
         return None
@@ -1115,7 +1120,7 @@ def _check_usage(usage: Any) -> Any:
 
 
 def _check_usage_names(usage: Mapping[str, object]) -> None:
-    """Raise an InvalidReply for usage with a name that it does not have."""
+    """Raise an InvalidReply for usage with an unknown name."""
     __tracebackhide__ = True
     for name in usage:
         if name in USAGE_NAMES:
@@ -1123,19 +1128,19 @@ def _check_usage_names(usage: Mapping[str, object]) -> None:
         meant = USAGE_SYNONYMS.get(name, str(name))
         nearest = suggest_nearest(meant, USAGE_NAMES) or "."
         raise InvalidReply(
-            f"The usage has an unknown name {name!r}{nearest} Its names: input_tokens or "
-            "input, output_tokens or output, and details, a dict with the other counts of the API."
+            f"Unknown name {name!r} in usage{nearest} Valid names: input_tokens or input, "
+            "output_tokens or output, and details, a dict with the other counts of the API."
         )
 
 
 def _check_counts(names: Iterable[str], values: Mapping[str, object]) -> None:
-    """Raise an InvalidReply for a number of tokens that is none."""
+    """Raise an InvalidReply for an invalid number of tokens."""
     __tracebackhide__ = True
     for name in names:
         number = values.get(name)
         if number is not None and not is_whole(number):
             raise InvalidReply(
-                f"{name} of the usage is {described(number)}: give a whole number from 0."
+                f"{name} of the usage is {described(number)}: pass a whole number of at least 0."
             )
 
 
@@ -1147,7 +1152,7 @@ def _expand_usage_names(usage: Mapping[str, Any]) -> Mapping[str, Any]:
     for name, value in usage.items():
         full_name = f"{name}_tokens" if name in ("input", "output") else name
         if full_name != name and full_name in usage:
-            raise InvalidReply(f"The usage has {name} and {full_name}: give one of them.")
+            raise InvalidReply(f"The usage has both {name} and {full_name}: remove one of them.")
         expanded[full_name] = value
     return expanded
 
@@ -1158,7 +1163,7 @@ def _check_details(details: object) -> None:
     if details is None:
         return
     if not isinstance(details, Mapping):
-        raise InvalidReply(f"details of the usage is {described(details)}: give a dict of counts.")
+        raise InvalidReply(f"details of the usage is {described(details)}: pass a dict of counts.")
     # A loop instead of recursion, because details may be nested to any depth.
     pending = list(details.items())
     while pending:
@@ -1166,9 +1171,10 @@ def _check_details(details: object) -> None:
         if isinstance(value, Mapping):
             pending += value.items()
         elif isinstance(value, (int, float)) and not is_number(value + 0):
-            # `+ 0` turns true and false into numbers, which are accepted here.
+            # `+ 0` turns True and False into numbers, because they are accepted here.
             raise InvalidReply(
-                f"{name} in details of the usage is {described(value)}: give a number from 0."
+                f"{name} in details of the usage is {described(value)}: pass a number of at least "
+                "0."
             )
 
 

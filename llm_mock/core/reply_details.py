@@ -11,29 +11,29 @@ from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described
 
 FRAMING_HEADERS = ("connection", "content-encoding", "content-length", "transfer-encoding")
-"""The headers that say how the body is sent, which the mock knows better."""
+"""The headers about the transfer of the body, which only the mock sets."""
 
 
 def check_headers(headers: object) -> dict[str, str]:
     """Return headers with their names in lower case.
 
     Raises:
-        InvalidReply: they are not headers, or say how the body is sent.
+        InvalidReply: they are not headers, or include a header that only the mock sets.
     """
     __tracebackhide__ = True
     if not isinstance(headers, Mapping):
         raise InvalidReply(
-            f"These are not headers: {described(headers)}. Give a dict of names and values."
+            f"These are not headers: {described(headers)}. Pass a dict of names and values."
         )
     checked = {}
     for name, value in headers.items():
         text = str(value) if isinstance(value, int) else value
         if not _is_header_text(name) or not _is_header_text(text):
             raise InvalidReply(
-                f"This is not a header: {described(name)}: {described(value)}. Give texts in ASCII."
+                f"This is not a header: {described(name)}: {described(value)}. Pass ASCII texts."
             )
         if name.lower() in FRAMING_HEADERS:
-            raise InvalidReply(f"The header {name!r} is set by the mock: leave it out.")
+            raise InvalidReply(f"The mock sets the header {name!r} itself: remove it.")
         checked[name.lower()] = text
     return checked
 

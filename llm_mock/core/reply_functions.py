@@ -23,7 +23,7 @@ _NOT_OF_THE_FUNCTION = (
 )
 """The folders of this module and of asyncio, whose frames are not those of the function."""
 PART_ATTRIBUTES = {"attachments": "type", "tool_results": "output", "tools": "name"}
-"""The lists of a request whose items have attributes, each with one of them."""
+"""The lists of a request whose items have attributes, each with an example of an attribute."""
 ATTRIBUTE_SYNONYMS = {
     "content": "prompt",
     "input": "prompt",
@@ -32,9 +32,9 @@ ATTRIBUTE_SYNONYMS = {
     "text": "prompt",
     "user": "prompt",
 }
-"""The names that newcomers guess for an attribute of a request."""
+"""Wrong names for an attribute of a request that reply functions often use."""
 REQUEST_PART = re.compile(rf"\.({'|'.join(PART_ATTRIBUTES)})\b")
-"""The use of such a list in a line of code."""
+"""A pattern for the use of one of these lists in a line of code."""
 
 
 def call_reply_function(function: ReplyFunction, native: object) -> Reply:
@@ -52,21 +52,24 @@ async def call_reply_function_async(function: ReplyFunction, native: object) -> 
 
 
 def call_function(function: ReplyFunction, argument: object) -> object:
-    """Call a function whose result is no reply; `explain_bug` names its line if it raises."""
+    """Call another function of the test; `explain_bug` names its line if it raises."""
     __tracebackhide__ = True
     result = function(argument)
     return _run(result) if inspect.iscoroutine(result) else result
 
 
 async def call_function_async(function: ReplyFunction, argument: object) -> object:
-    """Call a function whose result is no reply, awaiting the coroutine of an async one."""
+    """Call another function of the test, awaiting the coroutine of an async one."""
     __tracebackhide__ = True
     result = function(argument)
     return await result if inspect.isawaitable(result) else result
 
 
 def explain_bug(error: BaseException) -> str | None:
-    """Return the line and traceback of an exception from a reply function; None for others."""
+    """Return a message with the line and traceback of an exception from a reply function.
+
+    It is None for other exceptions.
+    """
     caller = _find_caller(error)
     if caller is None or caller.tb_next is None:
         return explain_parameters(error)
@@ -89,7 +92,7 @@ def explain_bug(error: BaseException) -> str | None:
 
 
 def explain_request_use(error: BaseException) -> str:
-    """Return a hint if a reply function used the request wrongly; empty for other errors."""
+    """Return a hint about a wrong use of the request in a reply function; empty otherwise."""
     caller = _find_caller(error)
     if caller is None or caller.tb_next is None:
         return ""
@@ -106,7 +109,7 @@ def _explain_use(error: BaseException, caller: TracebackType, line: str) -> str:
 
 
 def _explain_item(error: BaseException, line: str) -> str:
-    """Return a hint if a function took a part of the request for a mapping or a list.
+    """Return a hint if a function used a part of the request as a mapping or a list.
 
     Args:
         error: the exception of the function.
@@ -115,8 +118,8 @@ def _explain_item(error: BaseException, line: str) -> str:
     is_of_dict = isinstance(error, KeyError) or "'dict' object has no attribute" in str(error)
     if is_of_dict and ".messages()" in line:
         return (
-            ". A message of a request has the keys role and parts; request.prompt is the text of "
-            "the last one."
+            ". A message of a request has the keys role and parts. For the text of the last "
+            "message, use request.prompt."
         )
     if not isinstance(error, TypeError):
         return ""
@@ -124,7 +127,7 @@ def _explain_item(error: BaseException, line: str) -> str:
     part = REQUEST_PART.search(line)
     if part is not None and is_key:
         return (
-            f". The items of {part[1]} have attributes in a reply function, as in "
+            f". In a reply function, the items of {part[1]} have attributes, not keys: write "
             f"request.{part[1]}[0].{PART_ATTRIBUTES[part[1]]}."
         )
     if ".messages[" in line and "'method'" in str(error):
@@ -133,24 +136,24 @@ def _explain_item(error: BaseException, line: str) -> str:
 
 
 def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> str:
-    """Return a hint if a function took its argument for the text of the prompt.
+    """Return a hint if a function used its argument as the text of the prompt.
 
     Args:
         error: the exception of the function.
         variables: the local variables of its caller.
     """
     argument = variables.get("native") or variables.get("argument")
-    # Python names the type of an object that cannot do what was asked of it.
+    # Python's message names the type of the object.
     is_about_argument = f"'{type(argument).__name__}'" in str(error)
     if not isinstance(error, (AttributeError, TypeError)) or not is_about_argument:
         return ""
-    # Not the request to an endpoint of `on()`, which is none of a model.
+    # The request to an endpoint of `on()` has no prompt.
     if not hasattr(argument, "prompt"):
         return ""
     name = getattr(error, "name", None)
     if isinstance(name, str) and not hasattr(str, name):
         return _suggest_attribute(argument, name)
-    return ". A reply function receives the request; its text is request.prompt."
+    return ". A reply function receives the request. For its text, use request.prompt."
 
 
 def _suggest_attribute(argument: object, name: str) -> str:
@@ -164,7 +167,7 @@ def _suggest_attribute(argument: object, name: str) -> str:
 
 
 def explain_parameters(error: BaseException) -> str | None:
-    """Return a message about a function that cannot be called with one argument; else None."""
+    """Return a message about a function that does not accept one argument; else None."""
     if type(error) is not TypeError:
         return None
     last = error.__traceback__
@@ -175,8 +178,8 @@ def explain_parameters(error: BaseException) -> str | None:
         return None
     origin = _describe_origin(last.tb_frame.f_locals.get("function"))
     return (
-        f"The reply function{origin} takes one argument, the request, as in lambda request: …, or "
-        f"def answer(request): … ({error})"
+        f"The reply function{origin} must take one argument, the request, such as "
+        f"lambda request: …, or def answer(request): … ({error})"
     )
 
 
@@ -202,7 +205,7 @@ def _find_caller(error: BaseException) -> TracebackType | None:
     found = None
     traceback = error.__traceback__
     while traceback is not None:
-        # The last match counts: a reply function may itself call a mocked model.
+        # The last match counts, because a reply function may itself call a mocked model.
         if traceback.tb_frame.f_code in callers:
             found = traceback
         traceback = traceback.tb_next
@@ -210,10 +213,10 @@ def _find_caller(error: BaseException) -> TracebackType | None:
 
 
 def _format_origin(first_frame: FrameSummary, last_frame: FrameSummary) -> str:
-    """Return where the function was entered and where it raised, for the middle of a sentence."""
+    """Return the lines where a function begins and raises, for the middle of a sentence."""
     first = format_location((first_frame.filename, first_frame.lineno or 0))
     last = format_location((last_frame.filename, last_frame.lineno or 0))
-    # Both are empty for code that is not in the project.
+    # Both are empty for code outside of the project.
     if not first:
         return ""
     if not last or last == first:
@@ -229,28 +232,28 @@ def _check_result(function: ReplyFunction, result: object) -> Reply:
     except InvalidReply:
         answer = None
     if not isinstance(answer, Reply):
-        # Imported late, because few reply functions have such a bug.
+        # Imported here, because few reply functions have this bug.
         from llm_mock.core.reply_mistakes import explain_wrong_result
 
         hint = explain_wrong_result(result)
         raise InvalidReply(
             f"The reply function {to_compact_json(function)}{_describe_origin(function)} returned "
-            f"something that is not a reply: {described(result)}.{hint} It may return a str, a "
-            "dict or a list, a pydantic instance, a ToolCall, an exception, or a Reply."
+            f"something that is not a reply: {described(result)}.{hint} Return a str, a dict or a "
+            "list, a pydantic instance, a ToolCall, an exception, or a Reply."
         )
     return answer
 
 
 def _run(coroutine: Coroutine[object, object, object]) -> object:
     """Run a coroutine in a new event loop; raise an InvalidReply inside of a running loop."""
-    # Imported here, because asyncio takes long to import, and few projects have async functions.
+    # Imported here, because importing asyncio is slow, and few projects have async functions.
     import asyncio
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    # Else Python warns that the coroutine was never awaited.
+    # Otherwise Python warns that the coroutine was never awaited.
     coroutine.close()
     raise InvalidReply(
         f"The reply function {to_compact_json(coroutine)} is async, but the model was called "

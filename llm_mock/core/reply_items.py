@@ -1,4 +1,4 @@
-"""The sources, the log probabilities and the parts of answers that few replies have.
+"""Parts of answers that few replies have: sources, log probabilities, web searches and others.
 
 Imported only for replies that have them.
 """
@@ -23,13 +23,13 @@ from llm_mock.support.text import described
 __tracebackhide__ = True
 Kind = TypeVar("Kind")
 SOURCES = ("url", "file_id", "document_index")
-"""The fields of a citation of which one is given."""
+"""The fields for the source of a citation; exactly one is set."""
 
 
 def is_instance(value: object, cls: type[Kind]) -> TypeGuard[Kind]:
     """Return whether a value is of a class of this module.
 
-    The module may have been imported anew since, as `pytester` does.
+    The class is compared by name, because the module may be imported again, as `pytester` does.
     """
     return isinstance(value, cls) or (
         type(value).__name__ == cls.__name__ and type(value).__module__ == cls.__module__
@@ -43,11 +43,12 @@ class Citation:
     Args:
         url: the address of a web page.
         title: the title of the page.
-        text: the part of the answer that the source supports; by default the last of its texts.
-        cited_text: the words of the source.
-        file_id: the id of an uploaded file, in place of an address.
-        filename: the name of that file.
-        document_index: the position of a document in the request, from 0, in place of an address.
+        text: the part of the answer that the source supports; by default the last text of the
+            answer.
+        cited_text: the cited words of the source.
+        file_id: the id of an uploaded file, instead of `url`.
+        filename: the name of the uploaded file.
+        document_index: the index of a document in the request, from 0, instead of `url`.
 
     Raises:
         InvalidReply: there is not exactly one source, or a value is not of its type.
@@ -67,17 +68,18 @@ class Citation:
         given = [name for name in SOURCES if getattr(self, name) is not None]
         if len(given) != 1:
             raise InvalidReply(
-                f"A Citation has one source, but {' and '.join(given) or 'none'} was given. Give "
-                "a url, a file_id or a document_index."
+                f"A Citation needs one source, but got {' and '.join(given) or 'none'}. Pass one "
+                "of url, file_id and document_index."
             )
         if self.document_index is not None and not is_whole(self.document_index):
             raise InvalidReply(
-                f"document_index={described(self.document_index)}: give a whole number from 0."
+                f"document_index={described(self.document_index)}: pass a whole number of at "
+                "least 0."
             )
 
     @property
     def source(self) -> str:
-        """The name of the field that has the source."""
+        """The name of the field with the source."""
         return next(name for name in SOURCES if getattr(self, name) is not None)
 
 
@@ -88,8 +90,8 @@ class Logprob:
     Args:
         token: the text of the token.
         logprob: its log probability, at most 0.
-        top_logprobs: the most likely tokens at its place with their log probabilities. As many are
-            sent as the request asks for.
+        top_logprobs: the most likely tokens at this position with their log probabilities. The
+            mock sends at most the requested number.
 
     Raises:
         InvalidReply: a value is not of its type.
@@ -108,8 +110,8 @@ class Logprob:
         for token, logprob in {self.token: self.logprob, **self.top_logprobs}.items():
             if not isinstance(token, str) or not is_number(logprob, -math.inf) or logprob > 0:
                 raise InvalidReply(
-                    f"The log probability of {described(token)} is {described(logprob)}: give a "
-                    "number up to 0."
+                    f"The log probability of {described(token)} is {described(logprob)}: pass a "
+                    "number of at most 0."
                 )
 
 
@@ -124,8 +126,8 @@ class WebSearch(ReplyItem):
     """A web search that the provider made for an answer.
 
     Args:
-        query: the words that were searched for.
-        sources: the pages that were found: their addresses, or `Citation` objects with titles.
+        query: the search query.
+        sources: the found pages: addresses, or `Citation` objects with titles.
 
     Raises:
         InvalidReply: a value is not of its type.
@@ -143,11 +145,11 @@ class WebSearch(ReplyItem):
             page = Citation(source, source) if isinstance(source, str) else source
             if not is_instance(page, Citation) or page.url is None:
                 raise InvalidReply(
-                    f"This is not a source of a web search: {described(source)}. Give an address "
-                    "or a Citation with one."
+                    f"This is not a source of a web search: {described(source)}. Pass an address, "
+                    "or a Citation with a url."
                 )
             pages.append(page)
-        # A frozen instance is changed around its `__setattr__`.
+        # Writing to a frozen instance needs `object.__setattr__`.
         object.__setattr__(self, "sources", tuple(pages))
 
 
@@ -175,14 +177,14 @@ class CodeInterpreter(ReplyItem):
 
 @dataclass(frozen=True)
 class McpCall(ReplyItem):
-    """A call of a tool that the provider made on an MCP server for an answer.
+    """A tool call that the provider made on an MCP server for an answer.
 
     Args:
         server: the label of the server in the request.
         tool: the name of the tool.
-        arguments: its arguments.
-        result: its result.
-        error: the reason why it failed, in place of a result.
+        arguments: the arguments of the tool call.
+        result: the result of the tool call.
+        error: the error of a failed tool call, instead of a result.
 
     Raises:
         InvalidReply: a value is not of its type.
@@ -199,7 +201,7 @@ class McpCall(ReplyItem):
         _check_texts(self, "error", optional=True)
         if not isinstance(self.arguments, Mapping):
             raise InvalidReply(f"arguments={described(self.arguments)} must be a dict.")
-        # A copy, because an item must not change with what was passed to it.
+        # A copy, so that later changes to the argument do not change the item.
         copied = json.loads(to_json_text(dict(self.arguments)))
         object.__setattr__(self, "arguments", copied)
 
@@ -209,9 +211,8 @@ class FileSearch(ReplyItem):
     """A search in uploaded files that the provider made for an answer.
 
     Args:
-        query: the words that were searched for.
-        results: the files that were found: `Citation` objects with `file_id`, `filename` and
-            `cited_text`.
+        query: the search query.
+        results: the found files: `Citation` objects with `file_id`, `filename` and `cited_text`.
 
     Raises:
         InvalidReply: a value is not of its type.
@@ -228,7 +229,7 @@ class FileSearch(ReplyItem):
         for result in found:
             if not is_instance(result, Citation) or result.file_id is None:
                 raise InvalidReply(
-                    f"This is not a result of a file search: {described(result)}. Give a Citation "
+                    f"This is not a result of a file search: {described(result)}. Pass a Citation "
                     "with a file_id."
                 )
         object.__setattr__(self, "results", found)
@@ -240,8 +241,8 @@ class ImageGeneration(ReplyItem):
 
     Args:
         data: the image, as bytes or in base64.
-        revised_prompt: the prompt that it was made from.
-        media_type: its media type.
+        revised_prompt: the prompt that the image was generated from.
+        media_type: the media type of the image.
 
     Raises:
         InvalidReply: a value is not of its type.
@@ -258,12 +259,12 @@ class ImageGeneration(ReplyItem):
 
 @dataclass(frozen=True)
 class Audio(ReplyItem):
-    """Speech that the model answered with.
+    """Speech as the answer of a model.
 
     Args:
-        data: the sound, as bytes or in base64.
+        data: the audio data, as bytes or in base64.
         transcript: the spoken words.
-        media_type: its media type, for Gemini.
+        media_type: the media type of the audio data, for Gemini.
 
     Raises:
         InvalidReply: a value is not of its type.
@@ -287,7 +288,7 @@ def _encode_data(data: object) -> str:
     except (binascii.Error, ValueError):
         data = None
     if not isinstance(data, str):
-        raise InvalidReply("data must be bytes or a text in base64.")
+        raise InvalidReply("data must be bytes or a base64 text.")
     return data
 
 
@@ -309,21 +310,24 @@ def check_citations(citations: object, texts: Iterable[str]) -> tuple[Citation, 
         texts: the texts of the answer.
 
     Raises:
-        InvalidReply: one of them is not a citation, or supports a text that is not in the answer.
+        InvalidReply: one of them is not a citation, or its text is not in the answer.
     """
     if isinstance(citations, Mapping) or not isinstance(citations, Iterable):
-        raise InvalidReply(f"These are not citations: {described(citations)}. Give a list of them.")
+        raise InvalidReply(
+            f"These are not citations: {described(citations)}. Pass a list of Citation objects."
+        )
     checked = tuple(citations)
     known = list(texts)
     for citation in checked:
         if not is_instance(citation, Citation):
             raise InvalidReply(
-                f"This is not a citation: {described(citation)}. Give Citation objects."
+                f"This is not a citation: {described(citation)}. Pass Citation objects."
             )
         supported = citation.text
         if supported is not None and not any(supported in text for text in known):
             raise InvalidReply(
-                f"A citation supports {described(supported)}, which is not in the answer."
+                f"The text of a Citation, {described(supported)}, is not in the answer. Correct "
+                "the text or the answer."
             )
     return checked
 
@@ -336,30 +340,31 @@ def check_logprobs(
     Args:
         logprobs: the log probabilities.
         content: the text of the answer.
-        chunks: the chunks of the text; None if it has none of its own.
+        chunks: the configured chunks of the text; None without any.
 
     Raises:
-        InvalidReply: one of them is not a `Logprob`, or the tokens are not those of the text.
+        InvalidReply: one of them is not a `Logprob`, or the tokens do not match the text.
     """
     if not isinstance(logprobs, Iterable):
         raise InvalidReply(
-            f"These are not log probabilities: {described(logprobs)}. Give a list of Logprob "
+            f"These are not log probabilities: {described(logprobs)}. Pass a list of Logprob "
             "objects."
         )
     checked = tuple(logprobs)
     for logprob in checked:
         if not is_instance(logprob, Logprob):
             raise InvalidReply(
-                f"This is not a log probability: {described(logprob)}. Give Logprob objects."
+                f"This is not a log probability: {described(logprob)}. Pass Logprob objects."
             )
     tokens = [logprob.token for logprob in checked]
     text = "".join(tokens)
     if text != content:
         raise InvalidReply(
-            f"The tokens of logprobs are {described(text)}, but the text is {described(content)}."
+            f"The tokens of logprobs join to {described(text)}, but the text is "
+            f"{described(content)}. The two must be equal."
         )
     ends = set(itertools.accumulate(map(len, tokens)))
     chunk_ends = itertools.accumulate(map(len, chunks or ()))
     if not ends.issuperset(chunk_ends):
-        raise InvalidReply("A chunk ends within a token of logprobs: give chunks of whole tokens.")
+        raise InvalidReply("A chunk ends within a token of logprobs: pass chunks of whole tokens.")
     return checked

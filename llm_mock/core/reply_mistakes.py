@@ -1,6 +1,6 @@
-"""Explain what tests give by mistake as a reply or as its error.
+"""Explain values that tests pass by mistake as a reply or as its error.
 
-Imported only where an error is raised or a hint is needed.
+Imported only if an error is raised or a hint is needed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ CODE_OF_MOCKS = "_execute_mock_call"
 
 
 def explain_called_function(value: object, place: str = "") -> str:
-    """Return what to write for the coroutine or generator of a function; empty for other values.
+    """Return advice for the coroutine or generator of a function; empty for other values.
 
-    The coroutine is closed, or else Python warns that it was never awaited.
+    The coroutine is closed, because otherwise Python warns that it was never awaited.
 
     Args:
-        value: the object that was given as a reply.
-        place: what the function replaces, with a space, or nothing.
+        value: the object that was passed as a reply.
+        place: the thing that the function replaces, with a space; empty for nothing.
     """
     name = getattr(value, "__name__", "")
     if inspect.iscoroutine(value):
@@ -48,12 +48,12 @@ def explain_called_function(value: object, place: str = "") -> str:
 
 
 def explain_unawaited(value: object) -> str:
-    """Return what to write for a coroutine within a reply, which is closed; empty for others."""
+    """Return advice for a coroutine within a reply, and close it; empty for other values."""
     if not inspect.iscoroutine(value):
         return ""
     value.close()
-    called = "" if value.__name__ == CODE_OF_MOCKS else f" of {value.__name__}()"
-    return f"Write await before the call{called}."
+    called = "the call" if value.__name__ == CODE_OF_MOCKS else f"{value.__name__}()"
+    return f"Write await before {called}."
 
 
 def explain_wrong_result(value: object) -> str:
@@ -61,10 +61,10 @@ def explain_wrong_result(value: object) -> str:
     if value is None:
         return " Is a return statement missing?"
     if inspect.iscoroutine(value):
-        return f" Write await before the call of {value.__name__}()."
+        return f" Write await before {value.__name__}()."
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return (
-            " A reply function returns its answer at once: for the chunks of a stream, write "
+            " A reply function must return the whole answer. For the chunks of a stream, write "
             "return Reply(chunks=[…]) instead of yield."
         )
     return ""
@@ -81,20 +81,17 @@ def explain_reply_as_error(error: object, text: object, chunks: object, error_af
     """
     if error is None:
         return (
-            "error= takes an exception, but got a Reply without an error. Give an exception, such "
+            "error= takes an exception, but got a Reply without an error. Pass an exception, such "
             'as ConnectionError("no route to host").'
         )
     template = find_template(error)
     if template is None:
-        return (
-            "error= takes an exception, but got a whole Reply. Give the exception of that Reply "
-            "itself."
-        )
+        return "error= takes an exception, but got a whole Reply. Pass the exception of that Reply."
     arguments = _format_content(text, chunks, error_after)
     if isinstance(error, ProviderError) and error.retry_after is not None:
         arguments.append(f"retry_after={error.retry_after!r}")
     return (
-        f"error= takes an exception, and templates.{template}() returns a whole Reply. Write "
+        f"error= takes an exception, but templates.{template}() returns a whole Reply. Write "
         f"templates.{template}({', '.join(arguments)})."
     )
 
@@ -116,16 +113,16 @@ def explain_late_error(text: str, error_after: int) -> str:
     """Return a message about an error after more chunks than a text without chunks has."""
     most = estimate_tokens(len(text))
     others = f", or at most {most} with Latency(chunks_per_second=…)" if most > 1 else ""
-    fix = "Give error_after=1."
+    fix = "Pass error_after=1."
     if error_after < len(text):
         cut = _format_cut(text, error_after)
-        fix = f"To cut the text, give its chunks: Reply(chunks={cut}, error=…, error_after=1)."
+        fix = f"To cut the text, pass its chunks: Reply(chunks={cut}, error=…, error_after=1)."
     return (
-        f"error_after={error_after} counts the chunks before the error, and the text "
+        f"error_after={error_after} counts the chunks before the error, but the text "
         f"{shorten(text)} is one chunk{others}. {fix}"
     )
 
 
 def _format_cut(text: str, length: int) -> str:
-    """Return a text in two chunks, as code, the first of them of this length."""
+    """Return a text in two chunks, as code; the first chunk has this length."""
     return f"[{shorten(text[:length])}, {shorten(text[length:])}]"

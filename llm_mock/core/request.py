@@ -1,4 +1,4 @@
-"""Requests to a model, in one form for every boundary."""
+"""Requests to a model, in the same form for every boundary."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SentFields: TypeAlias = "tuple[str, str, dict[str, str], JSONObject, JSONObject 
 
 
 class ToolDemand(NamedTuple):
-    """The tool calls that a request asks for."""
+    """The tool calls that a request requires or allows."""
 
     is_required: bool
     """Whether a tool must be called."""
@@ -36,7 +36,7 @@ class ToolDemand(NamedTuple):
     is_parallel: bool
     """Whether a reply may have several calls."""
     wording: str
-    """The fields of the request that say so."""
+    """The fields of the request with these rules."""
 
 
 class Request:
@@ -45,14 +45,14 @@ class Request:
     model_id: str
     """The id of the called model."""
     prompt: str
-    """The text of the prompt with its fragments; with messages alone, that of the last user
+    """The text of the prompt with its fragments; for a list of messages, the text of the last user
     message."""
     system: str = ""
     """The system prompt, empty without one."""
     schema: JSONObject | None = None
     """The requested JSON schema."""
     tools: Sequence[Any] = ()
-    """The tools on offer, each with `name`, `description` and `input_schema`."""
+    """The offered tools, each with `name`, `description` and `input_schema`."""
     tool_results: Sequence[Any] = ()
     """The results of tools, each with `name`, `output` and `tool_call_id`, perhaps `exception` and
     `attachments`."""
@@ -61,7 +61,7 @@ class Request:
     options: JSONObject
     """The options as JSON values; the record of the call shares this object."""
     passed: bool = False
-    """Whether the call came through `MockLLMModel.prompt`, which has defaults of its own."""
+    """Whether the call came through `MockLLMModel.prompt`, which has its own defaults."""
     turn: int = 1
     """The position of the requested answer in its conversation, from 1."""
     conversation_id: str | None = None
@@ -71,10 +71,10 @@ class Request:
     provider: str | None = None
     """Over HTTP, the provider of the API: `openai`, `anthropic`, `google` or `mistral`."""
     stream: bool | None = None
-    """Whether the answer is to be streamed; through `llm` False if `prompt(stream=False)` said so,
-    else None."""
+    """Whether a stream was requested; through `llm`, False for `prompt(stream=False)`, else
+    None."""
     schema_is_a_tool = False
-    """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
+    """Whether the schema is requested by a tool that must be called (one of `tools`)."""
     waits_forever = False
     """Whether the client of a call over HTTP is known to have no read timeout."""
     is_simple = False
@@ -85,10 +85,10 @@ class Request:
     """Over HTTP, the `api`, `provider`, `sdk`, `stream`, `tool_choice` and `fingerprint` of the
     record."""
     is_text = False
-    """Whether the prompt is the whole request, as most are: `is_simple`, and without system prompt,
-    schema and tools."""
+    """Whether the prompt is the whole request, as in most calls: `is_simple`, and no system prompt,
+    schema or tools."""
     native: Any
-    """The library's own object of the call, for reply functions: an `llm.Prompt`."""
+    """The library's own request object, for reply functions: an `llm.Prompt`."""
 
     @abstractmethod
     def messages(self) -> list[JSONObject]:
@@ -108,17 +108,17 @@ class Request:
         """Return the messages that the application passed as history, without the system prompt."""
 
     def system_message(self) -> str:
-        """Return the system prompt, which may be set by an earlier message."""
+        """Return the system prompt, which an earlier message may have set."""
         return self.system
 
     def common_options(self) -> JSONObject:
-        """Return the options under the names of `llm`, which makes all libraries comparable."""
+        """Return the options under their names in `llm`, to compare calls of several libraries."""
         return self.options
 
     def find_unsupported_detail(self, reply: Any) -> str | None:
-        """Return a phrase for a detail of a `Reply` that the called API cannot say, or None.
+        """Return a phrase for a detail of a `Reply` that the API does not support, or None.
 
-        Through `llm` there are no such details: its plugins read texts and tool calls.
+        Through `llm` it is always None, because its plugins read only texts and tool calls.
         """
         return None
 
@@ -127,19 +127,19 @@ class Request:
         return None
 
     def read_tool_demand(self) -> ToolDemand | None:
-        """Return the tool calls that are asked for; None through `llm`, which cannot ask."""
+        """Return the required and allowed tool calls; None through `llm`, which cannot set them."""
         return None
 
     def count_candidates(self) -> int:
-        """Return the number of answers that are asked for; always one through `llm`."""
+        """Return the number of requested answers; always one through `llm`."""
         return 1
 
     def find_data_tool(self, data: JSON, data_class: str | None) -> str | None:
-        """Return the tool whose arguments the data of a reply are; None if they are a text.
+        """Return the tool to send the data of a reply to as arguments; None to send a text.
 
         Args:
             data: the data.
-            data_class: the name of the pydantic class of the data, if they had one.
+            data_class: the name of the pydantic class of the data; None without one.
         """
         return None
 
@@ -148,7 +148,7 @@ class Request:
 
         Args:
             error: the error of the call.
-            begun: whether a part of the answer comes before it.
+            begun: whether a part of the answer comes before the error.
         """
         return {}
 
@@ -163,13 +163,13 @@ class Request:
 
 
 def to_plain_json(value: Any, depth: int = 0) -> JSON:
-    """Return a copy of a value as JSON values; other objects become their `repr`."""
+    """Return a copy of a value as JSON values; other objects are replaced by their `repr`."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     # A list or dict may contain itself.
     if depth > DEEPEST:
         return "…"
-    # The test for the exact type is first, because it is the fastest, and dicts are frequent.
+    # The exact type is checked first, because that is fastest, and dicts are frequent.
     if type(value) is dict or isinstance(value, Mapping):
         return {str(key): to_plain_json(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -194,7 +194,7 @@ def _format_object(value: object) -> str:
     if isinstance(value, type):
         return value.__qualname__
     text = repr(value)
-    # An address differs in each run, and would make equal calls differ.
+    # An address differs in each run, so equal calls would differ.
     if f"object at {id(value):#x}" in text:
         return f"<{type(value).__qualname__}>"
     return text
@@ -271,7 +271,7 @@ def _describe_attachment(attachment: AttachmentLike, hashed: bool) -> JSONObject
 def _describe_file(path: str) -> JSONObject:
     """Return the `bytes` and, unless it is too large, the `sha256` of a file."""
     described: JSONObject = {}
-    # A missing file fails when the provider is called, not in a description.
+    # A missing file is an error of the call to the provider, not of the description.
     with contextlib.suppress(OSError):
         described["bytes"] = os.path.getsize(path)
         if described["bytes"] <= LARGEST_FILE:

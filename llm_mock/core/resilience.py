@@ -1,4 +1,4 @@
-"""Checks of how a client copes with errors of providers, judged by its attempts over HTTP."""
+"""Check how a client handles errors of providers, judged by its attempts over HTTP."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from llm_mock.core.call import Call, get_told_wait
 from llm_mock.core.records import format_request
 
 FINAL_STATUSES = (400, 401, 403, 404, 422)
-"""The statuses with which a provider refuses the same request again."""
+"""The statuses after which the same request will fail again."""
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504, 529)
-"""The statuses with which a provider may answer the same request a moment later."""
+"""The statuses after which the same request may succeed later."""
 LEAST_BACKOFF = 0.045
-"""The seconds that a client waits at least before it tries again, even if SDKs are told to be
-fast."""
+"""The minimum seconds between attempts, even if the mock tells SDKs to retry fast."""
 SUFFICIENT_WAIT = 0.9
-"""The fraction of a wait that counts as all of it, because clocks differ a little."""
+"""The fraction of a wait that is sufficient, because clocks differ slightly."""
 _WAITS_ADVICE = (
-    "If the test replaces the function that waits, or the application sends the same request "
-    "several times at once on purpose, pass waits=False."
+    "If the test replaces the wait function, or the application sends equal requests in parallel "
+    "on purpose, pass waits=False."
 )
 
 Attempts = list[Call]
-"""The attempts to have one request answered, in order: each but the last one failed."""
+"""The attempts of one request, in order. All except the last one failed."""
 
 
 def find_problems(
     calls: Sequence[Call], attempts: int, gave_up: bool, waits: bool, strict: bool = False
 ) -> list[str]:
-    """Return the mistakes of a client, a sentence each; see `CallAssertions.assert_resilient`."""
+    """Return a sentence for each mistake of a client; see `CallAssertions.assert_resilient`."""
     judges_waits = waits and _is_sleep_real()
     problems: list[str] = []
     if strict:
@@ -62,7 +61,7 @@ def find_problems(
 
 
 def _find_missing_timeout(calls: Sequence[Call]) -> Iterator[str]:
-    """Yield a sentence for the first call of a client that waits for ever."""
+    """Yield a sentence for the first call of a client without a read timeout."""
     for call in calls:
         if call.waits_forever():
             yield (
@@ -74,17 +73,17 @@ def _find_missing_timeout(calls: Sequence[Call]) -> Iterator[str]:
 
 
 def _find_strict_problems(request: Attempts, gave_up: bool, judges_waits: bool) -> Iterator[str]:
-    """Yield a sentence for each mistake that only a strict assertion counts as one."""
+    """Yield a sentence for each mistake that only a strict assertion reports."""
     last = request[-1]
     if len(request) == 1 and last.get("status") in TRANSIENT_STATUSES:
         yield (
-            f"The client gave up after call {last['number']}, the first answer with status "
-            f"{last['status']}. This error is temporary: wait and retry, as SDKs do by themselves "
+            f"The client did not retry after call {last['number']}, which failed with status "
+            f"{last['status']}. This error is temporary: wait and retry, or let the SDK retry "
             "(max_retries)."
         )
     if last.get("malformed") and not gave_up:
         yield (
-            f"The stream of call {last['number']} ended within an event that is not valid JSON, "
+            f"The stream of call {last['number']} ended inside an event that is not valid JSON, "
             "and the client did not retry. Raise the error instead of returning the text so far. "
             "If the application raised an error, and the test checks this error, pass gave_up=True."
         )
@@ -93,13 +92,13 @@ def _find_strict_problems(request: Attempts, gave_up: bool, judges_waits: bool) 
 
 
 def _find_attempts_at_once(request: Attempts) -> Iterator[str]:
-    """Yield a sentence for each attempt right after a failure that named no wait."""
+    """Yield a sentence for each immediate attempt after a failure without `Retry-After`."""
     for call, following in itertools.pairwise(request):
         waited = _get_time(following) - _get_time(call)
         if get_told_wait(call) is None and waited < LEAST_BACKOFF:
             yield (
                 f"Call {following['number']} came {waited:.3f} s after call {call['number']} "
-                "failed. Wait before each retry, and longer each time. "
+                "failed. Wait before each retry, and increase the wait each time. "
                 f"{_WAITS_ADVICE}"
             )
 
@@ -109,12 +108,12 @@ def group_attempts(calls: Sequence[Call]) -> list[Attempts]:
     requests: list[Attempts] = []
     latest: dict[object, Attempts] = {}
     for call in calls:
-        # Calls through `llm` have no fingerprint, as nothing shows how they were sent.
+        # Calls through `llm` have no fingerprint, because they do not show HTTP requests.
         if "fingerprint" not in call:
             continue
         identity = call["model_id"], call["fingerprint"], call["key"]
         request = latest.get(identity)
-        # After a success the same request is a new one.
+        # After a success, an equal request is a new request.
         if request is None or request[-1]["error"] is None:
             request = []
             requests.append(request)
@@ -137,8 +136,8 @@ def _find_early_attempts(request: Attempts) -> Iterator[str]:
 
 
 def _find_useless_attempts(request: Attempts) -> Iterator[str]:
-    """Yield a sentence for each attempt that the provider has to refuse again."""
-    # Which statuses are final, no header says: these are client errors that stay the same.
+    """Yield a sentence for each attempt that the provider will refuse again."""
+    # No header marks a status as final; these are client errors that an equal request repeats.
     for call, following in itertools.pairwise(request):
         status = call.get("status")
         if status in FINAL_STATUSES:
@@ -169,7 +168,7 @@ def _format_outcome(call: Call) -> str:
     if call.get("cut_off"):
         return "a stream that ended in the middle"
     if call.get("malformed"):
-        return "a stream that ended within an event"
+        return "a stream that ended inside an event"
     return "status 200" if call["error"] is None else f"failed: {call['error']}"
 
 
@@ -178,7 +177,7 @@ def _get_time(call: Call) -> float:
 
 
 def _is_sleep_real() -> bool:
-    """Return whether `time.sleep` and `asyncio.sleep` are Python's own, so that waits are known."""
+    """Return whether `time.sleep` and `asyncio.sleep` are not replaced, so that waits are real."""
     if not isinstance(time.sleep, types.BuiltinFunctionType):
         return False
     asyncio = sys.modules.get("asyncio")

@@ -42,7 +42,7 @@ class ScriptedVector(NamedTuple):
 
 
 class RequestMatcher(Protocol):
-    """The requests that a configured response answers; see `llm_mock.core.endpoints`."""
+    """A matcher of the requests that a configured response answers: an `Endpoint`."""
 
     has_wildcards: bool
 
@@ -114,7 +114,7 @@ class StandingReply:
         return self.schema is not None, specificity
 
     def get_key(self) -> tuple[object, ...]:
-        """Return a key that is equal to that of a reply to the same calls."""
+        """Return a key. Replies to the same calls have equal keys."""
         conditions = () if self.matchers is None else self.matchers.get_key()
         return self.model, self.schema, *conditions
 
@@ -145,9 +145,9 @@ class QueuedReply(StandingReply):
         schema: the name of the requested schema; None for any.
         answer: the reply, or a function that returns it.
         place: the source location of the configuration.
-        times: the number of calls that it answers.
+        times: the number of calls that the reply answers.
         matchers: further conditions.
-        optional: whether the test may end before it is used up.
+        optional: whether the test may end before the reply is used up.
     """
 
     __slots__ = ("optional", "position", "remaining", "thread", "times")
@@ -178,20 +178,20 @@ class QueuedReply(StandingReply):
 
 
 class ByModel(dict[str, Value]):
-    """A dictionary by model name: an id goes before globs, and a later glob before earlier ones."""
+    """A dictionary by model name; `find` prefers an id to globs, and later globs to earlier."""
 
     globs: tuple[str, ...] = ()
 
     def __setitem__(self, name: str, value: Value) -> None:
         super().__setitem__(name, value)
-        # `"*"` is not among them, because it comes after every glob.
+        # `"*"` is left out, because it comes after every glob.
         if is_glob(name) and name != ANY_MODEL:
             self.globs = (name, *(glob for glob in self.globs if glob != name))
 
     def __copy__(self) -> ByModel[Value]:
         copied: ByModel[Value] = ByModel()
         copied.globs = self.globs
-        # One call of C code, because other threads may set more meanwhile.
+        # A single call of C code, because other threads may add values at the same time.
         dict.update(copied, self)
         return copied
 
@@ -208,26 +208,26 @@ class ByModel(dict[str, Value]):
 
 
 class Script:
-    """The configured replies of one mock, where a match is found in constant time.
+    """The configured replies of one mock.
 
-    A model is named by its id, a glob of ids or `"*"`, a schema by `expect_schema`.
+    Model names are ids, globs of ids or `"*"`; names of schemas are results of `expect_schema`.
 
     Args:
         after: the script that this one replaces.
     """
 
     has_endpoints: ClassVar[bool] = False
-    """Whether any mock of this process has an endpoint, so that most requests look for none."""
+    """Whether any mock of this process has an endpoint; otherwise requests skip the search."""
 
     def __init__(self, after: Script | None = None) -> None:
         self.side_effect: StandingReply | None = None
         self.errors: ByModel[StandingReply] = ByModel()
         self.standing: dict[str | None, ByModel[StandingReply]] = {None: ByModel()}
-        """The standing replies by schema; under None those for any schema."""
+        """The standing replies by schema; None is the key of replies for any schema."""
         self.unknown: set[str] = set()
-        """The names and ids of models that must not be found."""
+        """The names and ids of the models that `set_unknown` made unknown."""
         self.named: set[str] = set()
-        """The ids of the models that the test names, and that therefore exist."""
+        """The ids of the models that the test names, which count as known."""
         self.latencies: ByModel[Latency] = ByModel()
         self.quotas: ByModel[tuple[int | None, int | None]] = ByModel()
         """The requests and tokens per minute of models; None for no limit."""
@@ -238,9 +238,9 @@ class Script:
         self.endpoint_replies: dict[str, StandingReply] = {}
         """The standing responses of endpoints, by their names; the latest is the last one."""
         self.hints: tuple[str, ...] = ()
-        """Warnings of replies that may be mistakes, which a failing test shows again."""
+        """Warnings about replies that may be mistakes; a failing test shows them again."""
         self.replaced: tuple[StandingReply, StandingReply] | None = None
-        """The last standing reply that another one replaced, and the other one."""
+        """The last standing reply that was replaced, and the reply that replaced it."""
         self.prices: tuple[Any, ...] = ()
         """The prices of models; see `llm_mock.cost`."""
         self.misbehaviour: tuple[str, int | None] | None = None
@@ -258,7 +258,7 @@ class Script:
         self._lock = Lock()
 
     def add_endpoint(self, name: str, endpoint: RequestMatcher) -> None:
-        """Add an endpoint, whose responses are added before."""
+        """Add an endpoint. Its responses must be added before."""
         self.endpoints[name] = endpoint
         Script.has_endpoints = True
 
@@ -282,7 +282,7 @@ class Script:
         return {**self.__dict__, **containers, **own}
 
     def share_uses(self, uses: UseCounter) -> None:
-        """Let other processes use the queued replies too, and report the earlier uses to them."""
+        """Share the queued replies with other processes, and report earlier uses to them."""
         with self._lock:
             if self.uses is not None:
                 return
@@ -292,7 +292,7 @@ class Script:
             self.uses = uses
 
     def add_standing(self, reply: StandingReply) -> None:
-        """Add a standing reply, in place of the one that matches the same calls."""
+        """Add a standing reply; it replaces the reply to the same calls."""
         if reply.conditional:
             key = reply.get_key()
             with self._lock:
@@ -315,7 +315,7 @@ class Script:
             # Sorted here, because a test may configure many replies between two calls.
             with self._lock:
                 latest_first = reversed(self._conditional.values())
-                # The sort is stable, so of equal rank the latest one goes first.
+                # The sort is stable, so of replies of equal rank the latest one goes first.
                 ranked = tuple(sorted(latest_first, key=StandingReply.rank, reverse=True))
                 self._ranked = ranked
         return ranked
@@ -330,7 +330,7 @@ class Script:
             self._queues.setdefault((reply.model, reply.schema), deque()).append(reply)
 
     def get_queued(self) -> list[QueuedReply]:
-        """Return the queued replies that are not used up, in their order."""
+        """Return the queued replies that are not used up, in order."""
         if not self._queues:
             return []
         with self._lock:
@@ -346,10 +346,10 @@ class Script:
 
         The order is: the side effect of every call; the first queued reply that matches; the error
         of the model; the standing replies with matchers; those for the schema; then the others. Of
-        equal ones an id goes before a glob, and a glob before `"*"`. Of globs, and of replies with
-        matchers, the latest goes first.
+        equal replies, an id goes before a glob, and a glob before `"*"`. Later globs and later
+        replies with matchers go before earlier ones.
         """
-        # This runs in each call, so each kind is looked at only if there are any.
+        # This runs in each call, so each kind is searched only if there are replies of it.
         if self.side_effect is not None:
             return self.side_effect
         model = call["model_id"]
@@ -359,12 +359,12 @@ class Script:
             found = self._take_queued(self._list_keys(model, schema, call), call)
             if found is not None:
                 return found
-        # Not the dictionary, in which another thread may be replacing the only reply.
+        # `_ranked`, not `_conditional`, in which another thread may be replacing the only reply.
         if self.errors or self._ranked != ():
             found = self._find_error_or_conditional(call)
             if found is not None:
                 return found
-        # Besides the replies for any schema, there are seldom others.
+        # Few tests have replies for a schema besides those for any schema.
         if schema is not None and len(self.standing) > 1:
             found = self._find_for_schema(call)
             if found is not None:
@@ -385,7 +385,7 @@ class Script:
         """Return the standing reply for the schema of a call; None without one."""
         named = self.standing.get(call["kwargs"]["schema"])
         found = None if named is None else named.find(call["model_id"])
-        # A copy, because other threads may configure replies meanwhile. The latest goes first.
+        # A copy, because other threads may configure replies now. The latest goes first.
         expected_schemas = [schema for schema in [*self.standing] if schema is not None]
         while found is None and expected_schemas:
             expected = expected_schemas.pop()
@@ -405,7 +405,7 @@ class Script:
 
     def _find_queued_schemas(self, call: Call) -> Iterator[str]:
         """Yield each schema of the queued replies that a call asks for."""
-        # A copy, because other threads may configure replies meanwhile.
+        # A copy, because other threads may configure replies now.
         for schema in {schema for _, schema in [*self._queues]}:
             if schema is not None and asks_for_schema(call, schema):
                 yield schema
@@ -414,7 +414,7 @@ class Script:
         """Return the first queued reply that matches a call, and count its use."""
         with self._lock:
             while first := self._find_first_queued(keys, call):
-                # Another process may have used it up since; then the next reply is tried.
+                # Another process may have used it up by now; then the next reply is tried.
                 is_usable = self.uses is None or self.uses.use(first)
                 first.remaining = first.remaining - 1 if is_usable else 0
                 if first.remaining == 0:
@@ -425,7 +425,7 @@ class Script:
             return None
 
     def _find_first_queued(self, keys: list[Key], call: Call) -> QueuedReply | None:
-        """Return the reply that was queued first of those in several queues that match a call."""
+        """Return the matching reply that was queued first, from several queues."""
         earliest: QueuedReply | None = None
         for key in keys:
             queue = self._queues.get(key)
@@ -446,7 +446,7 @@ class Script:
 
     def get_configured(self) -> list[StandingReply]:
         """Return every configured reply: queued ones, then errors, then standing ones."""
-        # Copies of the dictionaries, because other threads may configure replies meanwhile.
+        # Copies of the dictionaries, because other threads may configure replies now.
         replies: list[StandingReply] = [*self.get_queued(), *list(self.errors.values())]
         replies += self.conditional
         for by_model in list(self.standing.values()):
@@ -472,7 +472,7 @@ class Script:
     def match_endpoints(self, method: str, host: str, path: str) -> list[str]:
         """Return the names of the endpoints that have a response to a request."""
         names = []
-        # A copy, because other threads may configure endpoints meanwhile.
+        # A copy, because other threads may configure endpoints now.
         for name, endpoint in list(self.endpoints.items()):
             is_live = name in self.endpoint_replies or (name, None) in self._queues
             if is_live and endpoint.match(method, host, path) is not None:
@@ -480,7 +480,7 @@ class Script:
         return names
 
     def find_endpoint_reply(self, names: list[str], call: Call) -> StandingReply | None:
-        """Return the response of the first queue, else the standing one; a queued one is used up.
+        """Return the queued response to a request and use it up, or the standing response.
 
         Args:
             names: the endpoints that match.
@@ -490,13 +490,13 @@ class Script:
         if queued is not None:
             return queued
         standing = [name for name in list(self.endpoint_replies) if name in names]
-        # Stable, so that of equal ones the latest is the last.
+        # The sort is stable, so of equal endpoints the latest one is the last.
         standing.sort(key=lambda name: not self.endpoints[name].has_wildcards)
         return self.endpoint_replies[standing[-1]] if standing else None
 
 
 def _find_first_match(queue: Iterable[QueuedReply], call: Call) -> QueuedReply | None:
-    """Return the first reply of a queue whose matchers match; its key says model and schema."""
+    """Return the first reply of a queue whose matchers match; its key has model and schema."""
     prompt = call["prompt"]
     for reply in queue:
         if reply.required_text in prompt and (reply.matchers is None or reply.matchers.fits(call)):

@@ -12,14 +12,14 @@ from llm_mock.support.text import escape_unprintable, format_path
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
-# Installed commands are beside the interpreter, in a virtual environment perhaps of the project.
+# Installed commands are in the folder of the interpreter, which may be inside the project.
 _SCRIPTS = os.path.dirname(sys.executable or os.__file__) + os.sep
 SourceLocation = tuple[str, int]
 """A file and a line, from 1."""
 
 
 def find_frame_outside(*folders: str) -> FrameType:
-    """Return the innermost frame whose code is in none of some folders; else the outermost frame.
+    """Return the innermost frame outside of some folders, or the outermost frame without one.
 
     Args:
         folders: the folders, each ending in a separator.
@@ -37,14 +37,14 @@ def find_caller() -> SourceLocation:
 
 
 def find_project_frame() -> FrameType | None:
-    """Return the innermost frame of the project that led here, or None."""
+    """Return the innermost frame of the project in the current stack, or None."""
     return next(_iterate_project_frames(), None)
 
 
 def _iterate_project_frames() -> Iterator[FrameType]:
-    """Yield the frames of the project that led here, from the innermost to the test."""
+    """Yield the frames of the project in the current stack, from the innermost to the test."""
     frame: FrameType | None = sys._getframe(1)
-    # What calls the runner is no part of the test, such as a test that runs pytest.
+    # The caller of the runner is not part of the test: it may be another test that runs pytest.
     while frame is not None and frame.f_globals.get("__name__") != "_pytest.runner":
         file = frame.f_code.co_filename
         # Generated code has names such as "<string>"; installed packages are not the project's.
@@ -62,13 +62,13 @@ def _is_script(frame: FrameType) -> bool:
 
 
 def find_project_line() -> str:
-    """Return the innermost file and line of the project that led here, or an empty text."""
+    """Return the innermost file and line of the project in the current stack; empty for none."""
     frame = find_project_frame()
     return "" if frame is None else _format_frame(frame)
 
 
 def find_project_lines() -> tuple[str, ...]:
-    """Return the innermost line of the project that led here, and the line of the test, if other.
+    """Return the innermost line of the project in the stack and, if it differs, the test's line.
 
     A line is a file and a number, such as `app.py:5`.
     """
@@ -83,7 +83,7 @@ def _format_frame(frame: FrameType) -> str:
 
 def warn_caller(warning: Warning) -> None:
     """Issue a warning at the line of the application or the test that made a call."""
-    # A thread of an SDK has no line of the project; the caller of this package is the nearest.
+    # A thread of an SDK has no line of the project, so the caller of this package is used.
     frame = find_project_frame() or find_frame_outside(_PACKAGE)
     # `warnings.warn` with a stacklevel cannot skip a varying number of frames before Python 3.12.
     warnings.warn_explicit(

@@ -1,4 +1,4 @@
-"""Options of calls by the names of all providers, such as the limit of the tokens of an answer."""
+"""Options of calls under the names of all providers, such as the limit of output tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num
 
 
 def find_option(call: Call, *names: str) -> object:
-    """Return the option of one of these names; `ABSENT` if it was not given."""
+    """Return the option with one of these names; `ABSENT` if it was not set."""
     for option, value in call.options.items():
         if option in names or _to_snake_case(option) in names:
             return value
@@ -24,7 +24,7 @@ def find_option(call: Call, *names: str) -> object:
 
 
 def describe_sent_limit(call: Call, name: str) -> str:
-    """Return a note about the limit of tokens that a call has in place of the named one."""
+    """Return a note about the token limit that a call has instead of the named one."""
     if _to_snake_case(name) not in TOKEN_LIMITS:
         return ""
     for option, value in call.options.items():
@@ -34,5 +34,5 @@ def describe_sent_limit(call: Call, name: str) -> str:
 
 
 def _to_snake_case(option: str) -> str:
-    """Return an option of Gemini or Bedrock, which are in camel case, as their SDKs name it."""
+    """Return the name of an option in snake case; Gemini and Bedrock use camel case."""
     return re.sub("([A-Z])", r"_\1", option).lower()

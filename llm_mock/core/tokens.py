@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4
 CHARACTERS_PER_ATTACHMENT = 765 * CHARACTERS_PER_TOKEN
-"""The length of an attachment that is not text: OpenAI counts as many tokens for a picture of
-1024 x 1024 pixels."""
+"""The length of an attachment that is not text, in characters. OpenAI counts the same number of
+tokens for a picture of 1024 x 1024 pixels."""
 TEXTS = ("text/", "application/json")
 CACHED_INPUT = (
     "cache_creation_input_tokens",
@@ -21,14 +21,14 @@ CACHED_INPUT = (
     "cacheWriteInputTokens",
     "cacheReadInputTokens",
 )
-"""The counts of Anthropic's and Bedrock's APIs that are not part of their input tokens."""
+"""The token counts that Anthropic and Bedrock do not include in their input tokens."""
 CACHE_COUNTING_APIS = (None, "messages", "converse", "invoke_model")
 """The APIs with these counts; None for a call through `llm`."""
 
 
 def estimate_tokens(characters: int) -> int:
     """Return the number of tokens, at least 1, for a number of characters."""
-    # Rounded up: minus the whole part of the negative number.
+    # `//` rounds down, so the double negation rounds up.
     return -(-characters // CHARACTERS_PER_TOKEN) or 1
 
 
@@ -48,11 +48,11 @@ def count_input_tokens(request: Request) -> int:
 
 
 def add_cached_tokens(input_tokens: int | None, details: object, api: str | None) -> int | None:
-    """Return the input tokens together with those that are counted as cached.
+    """Return the input tokens including cached ones.
 
     Args:
         input_tokens: the count of the provider.
-        details: its further counts.
+        details: the further counts of the provider.
         api: the called API; None for a call through `llm`.
     """
     # Other APIs count cached tokens as input tokens, and may repeat them under these names.
@@ -76,7 +76,7 @@ def measure_tool_call(call: ToolCallLike) -> int:
 
 
 def measure_attachments(attachments: Iterable[AttachmentLike]) -> int:
-    """Return the length of attachments: that of a text, else a fixed number for each."""
+    """Return the length of attachments: the length of a text, or a fixed number for others."""
     return sum(map(_measure_attachment, attachments))
 
 

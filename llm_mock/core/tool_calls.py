@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class ToolCall:
-    """A tool call that a model makes; an `llm.ToolCall` may stand wherever this one does.
+    """A tool call that a model makes. An `llm.ToolCall` is accepted wherever a `ToolCall` is.
 
     Args:
         name: the name of the tool.
-        arguments: its arguments, or a JSON object as text.
-        tool_call_id: the id of the call; None is filled in.
+        arguments: the arguments, as a dict or as the text of a JSON object.
+        tool_call_id: the id of the call; if it is None, the mock creates one.
 
     Raises:
-        InvalidReply: the arguments are not a JSON object; `BrokenToolCall` takes any text.
+        InvalidReply: the arguments are not a JSON object; `BrokenToolCall` accepts any text.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class ToolCall:
 
 
 def call(tool: str, /, **arguments: object) -> ToolCall:
-    """Return a call of a tool with these arguments.
+    """Return a call to a tool with these arguments.
 
     Example:
         `call("weather", city="Rome")`
 
     Args:
         tool: the name of the tool.
-        arguments: its arguments.
+        arguments: the arguments of the call.
     """
     return ToolCall(tool, arguments)
 
@@ -62,9 +62,9 @@ class BrokenToolCall(ToolCall):
 
     Args:
         name: the name of the tool.
-        arguments: its arguments, or a text that should have been their JSON. `llm` gives text that
-            is no JSON object on as `{"_raw": text}`.
-        tool_call_id: the id of the call; None is filled in.
+        arguments: the arguments, or malformed JSON as text. `llm` passes text that is not a JSON
+            object to the application as `{"_raw": text}`.
+        tool_call_id: the id of the call; if it is None, the mock creates one.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ def get_further_attributes(call: ToolCallLike) -> JSONObject:
 
 
 def _read_arguments(name: str, arguments: JSONObject | str | None) -> JSONObject:
-    """Return the arguments of a tool call, which may be given as text.
+    """Return the arguments of a tool call, which may be text.
 
     Raises:
         InvalidReply: they are not a JSON object.
@@ -100,7 +100,7 @@ def _read_arguments(name: str, arguments: JSONObject | str | None) -> JSONObject
         value = arguments if parsed is None else parsed
         fix = _suggest_arguments(name, value)
         if arguments.lstrip().startswith("{"):
-            fix = "Correct the JSON, or give a dict instead of text."
+            fix = "Correct the JSON, or pass a dict instead of text."
         raise InvalidReply(
             f"The arguments of the tool call {name!r} are not a JSON object: {shorten(arguments)}. "
             f"{fix} To simulate a wrong tool call on purpose, use BrokenToolCall."
@@ -119,28 +119,28 @@ def _check_arguments(name: str, arguments: object) -> None:
 
 
 def _suggest_arguments(name: str, value: object) -> str:
-    """Return how to write the arguments of a tool call that were given as a single value."""
+    """Return advice for arguments of a tool call that were passed as a single value."""
     tool = shorten_name(repr(name))
     if hasattr(value, "model_dump") and not isinstance(value, type):
         dumped = 'arguments.model_dump(mode="json")'
-        return f"Give its fields as a dict, as in ToolCall({tool}, {dumped})."
+        return f"Pass its fields as a dict, as in ToolCall({tool}, {dumped})."
     if isinstance(value, str) and value.strip() in ("", "null"):
         return f"Without arguments, write ToolCall({tool})."
-    # A list may be the value of one argument, or those of several.
+    # A list may be the value of one argument or the values of several.
     shown = "…"
     if isinstance(value, str):
         shown = shorten(value)
     elif isinstance(value, (int, float)):
         shown = described(value)
     return (
-        f"Give a dict of parameter and value, as in ToolCall({tool}, {{'name of the parameter': "
+        f"Pass a dict of parameter and value, as in ToolCall({tool}, {{'name of the parameter': "
         f"{shown}}})."
     )
 
 
 def is_tool_call(value: object) -> bool:
     """Return whether a value is a `ToolCall`, or a tool call of a library."""
-    # By attributes, because calls of `llm` are welcome, and `llm` is not imported here.
+    # Checked by attributes, because `llm.ToolCall` is accepted, but `llm` is not imported here.
     return hasattr(value, "name") and hasattr(value, "arguments")
 
 
@@ -154,7 +154,7 @@ def _parse_arguments(text: str) -> JSONObject:
 
 
 def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
-    """Return a copy of the tool calls of a reply, of which there may be one without a list.
+    """Return a copy of the tool calls of a reply, which may be a list or a single call.
 
     Raises:
         InvalidReply: one of them is not a tool call that a provider can send.
@@ -169,7 +169,7 @@ def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
         if not is_tool_call(call):
             raise _make_call_error(call)
         _check_call(call)
-    # A copy, because a reply must not change with what was passed to it.
+    # A copy, so that later changes to the argument do not change the reply.
     try:
         return copy.deepcopy(calls)
     except TypeError:
@@ -180,7 +180,7 @@ def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
 
 
 def _explain_uncopied(calls: Iterable[ToolCallLike]) -> str:
-    """Return a message about an argument that is no value, such as a coroutine; empty without."""
+    """Return a message about an argument that is not JSON, such as a coroutine; empty without."""
     for call in calls:
         problem = find_invalid_part(call.arguments, "arguments")
         if problem:
@@ -189,7 +189,7 @@ def _explain_uncopied(calls: Iterable[ToolCallLike]) -> str:
 
 
 def _make_call_error(value: object) -> InvalidReply:
-    advice = "Give one ToolCall or BrokenToolCall, or a list of them."
+    advice = "Pass one ToolCall or BrokenToolCall, or a list of them."
     if isinstance(value, dict):
         advice = f"Write {suggest_tool_call(value)}."
     return InvalidReply(f"This is not a tool call: {described(value)}. {advice}")
@@ -200,7 +200,7 @@ def suggest_tool_call(data: Mapping[str, object]) -> str:
     function = data.get("function")
     fields = function if isinstance(function, dict) else data
     name = fields.get("name")
-    # The words of OpenAI, LangChain and Anthropic.
+    # The keys that OpenAI, LangChain and Anthropic use.
     arguments = fields.get("arguments")
     if arguments is None:
         arguments = fields.get("args", fields.get("input"))
@@ -215,7 +215,7 @@ def _check_call(call: ToolCallLike) -> None:
     __tracebackhide__ = True
     if not isinstance(call.name, str) or not call.name:
         raise InvalidReply(
-            f"The name of a tool call is {described(call.name)}: give the name of a tool."
+            f"The name of a tool call is {described(call.name)}: pass the name of a tool."
         )
     if isinstance(call, BrokenToolCall):
         return

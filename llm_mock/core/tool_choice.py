@@ -1,6 +1,6 @@
-"""Check that a scripted reply makes the tool calls that its request asks for.
+"""Check that a scripted reply makes the tool calls that its request requires.
 
-Imported only for requests that say which tools may be called, and for replies of several calls.
+Imported only for requests that restrict tool calls, and for replies with several calls.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def check_tool_demand(
     Args:
         reply: the reply.
         request: the request.
-        location: the location where the reply was configured, if it is known.
+        location: the location where the reply was configured, if known.
     """
     if reply.invalid or reply.error is not None:
         return None
@@ -50,12 +50,12 @@ def check_tool_demand(
         f"The reply{origin} {problem}, but the request has {demand.wording}.\n"
         f"The reply: {shorten(reply.outcome, 300)}\n"
         f"{_advise_data(reply, request, demand)}"
-        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
+        "Correct the reply. If it is wrong on purpose, pass Reply(…, invalid=True)."
     )
 
 
 def _find_problem(reply: Reply, request: Request, demand: ToolDemand) -> str | None:
-    """Return a phrase for what the request does not allow, or None."""
+    """Return a phrase for a tool call that is not allowed or missing, or None."""
     return _find_extra_call(reply, demand) or _find_missing_call(reply, request, demand)
 
 
@@ -84,10 +84,9 @@ def _find_missing_call(reply: Reply, request: Request, demand: ToolDemand) -> st
 
 
 def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
-    """Return a line about data if a text or data answer a request of which a tool must be called.
+    """Return a line about data if the reply is a text or data, but the request requires a tool.
 
-    Agent frameworks ask so for structured output, by a tool that the application did not write,
-    which is the last one.
+    Agent frameworks request structured output this way, by their own tool, which is the last one.
     """
     tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
     if not demand.is_required or not tools or reply.tool_calls:
@@ -106,7 +105,7 @@ def _explain_data(reply: Reply, request: Request, tools: list[ToolLike]) -> str:
     """Return a line about data that are not the arguments of one of the tools."""
     if request.schema and not request.schema_is_a_tool:
         return (
-            "The request has a schema, too, and the data answer it as a text. To call a tool, set "
+            "The request also has a schema, so the data are sent as a text. To call a tool, use "
             f"ToolCall({tools[-1].name!r}, {{…}}).\n"
         )
     if len(tools) > 1:
@@ -129,8 +128,8 @@ def _list_arguments(tool: ToolLike) -> str:
 
 
 def _suggest_argument(schema: JSONObject) -> str:
-    """Return a line that wraps a value in an object for a tool with one argument, or nothing."""
+    """Return a line that wraps a value in an object for a tool with one argument; else empty."""
     names = [*schema.get("properties", {})]
     if len(names) != 1:
         return ""
-    return f"The argument of the tool is {names[0]!r}: write {{{names[0]!r}: …}}.\n"
+    return f"The tool has the argument {names[0]!r}: write {{{names[0]!r}: …}}.\n"

@@ -1,4 +1,4 @@
-"""Notice assertion methods that a test names without calling them."""
+"""Detect assertion methods that a test names without calling them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from llm_mock.core.source_location import format_location
 Method = TypeVar("Method")
 
 CURRENT_PHASE = "PYTEST_CURRENT_TEST"
-"""The variable in which pytest names the test that runs, and its phase."""
+"""The environment variable in which pytest names the running test and its phase."""
 _uncalled: dict[int, UncalledAssertion] = {}
-"""The assertions that were read and not called yet, by the id of each."""
+"""The assertions that were read but not called yet, by id."""
 
 
 class UncalledAssertion:
-    """An assertion method of a mock, as `mock.assert_called_once` without parentheses returns it.
+    """An assertion method that was read but not called, such as `mock.assert_called_once`.
 
     Args:
         mock: the mock.
@@ -45,12 +45,13 @@ class UncalledAssertion:
         return self._function(self._mock, *args, **kwargs)
 
     def __repr__(self) -> str:
-        # pytest shows it for `assert mock.assert_called_once()`, which fails although it holds.
+        # pytest shows it for `assert mock.assert_called_once()`, which fails, because the method
+        # returns None.
         return f"<{self._function.__name__}, which returns None: remove the assert before it>"
 
     def __getattr__(self, name: str) -> object:
         """Return an attribute of the method, such as its name."""
-        # A copy looks for its attributes before it has any.
+        # `copy` reads attributes of a new instance before it sets any.
         if name == "_function":
             raise AttributeError(name)
         attribute: object = getattr(self._function, name)
@@ -61,16 +62,16 @@ class UncalledAssertion:
         name = self._function.__name__
         place = format_location((self._path, self._line))
         return (
-            f"{place} names {name} without calling it, so nothing was asserted. Write {name}(…), "
-            "with parentheses."
+            f"{place} names {name} without calling it, so nothing was asserted. Add parentheses: "
+            f"{name}(…)."
         )
 
     def is_useless(self, path: str) -> bool:
-        """Return whether the test that runs read it for nothing.
+        """Return whether the running test read the assertion without any use of it.
 
         Args:
-            path: the file of the test. A debugger, and code that stores or passes on an assertion,
-                read it, too.
+            path: the file of the test. Reads by debuggers, and by code that stores or passes on the
+                assertion, do not count.
         """
         if self._path != path or self._phase != os.environ.get(CURRENT_PHASE):
             return False
@@ -80,7 +81,7 @@ class UncalledAssertion:
 
 
 class MustBeCalled:
-    """A method that is noticed if it is read and not called.
+    """A method that is detected if a test reads but does not call it.
 
     Args:
         function: the method.
@@ -97,13 +98,13 @@ class MustBeCalled:
 
 
 def must_be_called(method: Method) -> Method:
-    """Return a method that is noticed if a test names it and does not call it."""
+    """Return a method that is detected if a test names but does not call it."""
     function = cast("Callable[..., object]", method)
     return cast("Method", MustBeCalled(function))
 
 
 def take_uncalled(path: str) -> str:
-    """Return a message for the first assertion that a test named without calling it; forget all.
+    """Return a message for the first uncalled assertion of a test, and forget all of them.
 
     Args:
         path: the file of the test.

@@ -40,4 +40,4 @@ class AttachmentLike(Protocol):
     content: bytes | None
 
     def resolve_type(self) -> str:
-        """Return the type, guessed from the content if it is not given."""
+        """Return the type; if it is not set, guess it from the content."""

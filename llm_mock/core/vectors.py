@@ -1,4 +1,4 @@
-"""Embedding vectors: configured ones, and ones computed from the item alone."""
+"""Embedding vectors: configured vectors, and vectors computed from the item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llm_mock.core.script import Script
 
 UNKNOWN_DIMENSIONS = 64
-"""The length of the vectors of a model that is not known."""
+"""The length of the vectors of an unknown model."""
 # The default lengths that the providers document.
 DIMENSIONS = {
     # https://platform.openai.com/docs/guides/embeddings
@@ -75,7 +75,7 @@ SHORTENED_ID = re.compile(r"^(.+)-(\d+)$")
 WORD_WEIGHT = 2
 """The weight of a word; three neighbouring characters have weight 1."""
 SEEN_BYTES = 4096
-"""The number of bytes of binary data that make vectors similar."""
+"""The number of bytes of binary data that affect the vector."""
 
 
 class EmbeddingRecord(TypedDict):
@@ -87,14 +87,14 @@ class EmbeddingRecord(TypedDict):
     items: list[str]
     """The texts; binary data as `<N bytes>`."""
     key: PassedKey | None
-    """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None
-    without a key."""
+    """The key that was passed or assigned to the model, shown as `[redacted]`, but equal to it;
+    None without a key."""
     error: str | None
-    """The message of the error that was raised, else None."""
+    """The message of the error that was raised; None without one."""
 
 
 class VectorSource(Protocol):
-    """The configuration of a mock; to import its class would be circular."""
+    """The configuration of a mock; importing its class would be circular."""
 
     replies: Script
 
@@ -105,7 +105,7 @@ class EmbeddingState:
     Args:
         model_id: the model id.
         responses: the configuration of the mock.
-        parent: the state of the same model in the mock below.
+        parent: the state of the same model in the parent mock.
     """
 
     def __init__(
@@ -124,19 +124,19 @@ class EmbeddingState:
 
     @property
     def dimensions(self) -> int:
-        """The length of vectors. Assigning it makes the model compute missing vectors."""
+        """The length of vectors. If you assign it, the model computes missing vectors."""
         assigned = self._assigned
         state = self._parent
         while assigned is None and state is not None:
             assigned = state._assigned
             state = state._parent
-        # The vectors of a model that is not known have the length of the first one that is set.
+        # For an unknown model, the first vector that is set defines the length.
         return assigned or self._known or self._find_scripted_length() or UNKNOWN_DIMENSIONS
 
     @dimensions.setter
     def dimensions(self, dimensions: int) -> None:
         self._assigned = dimensions
-        # A test that sets a length wants vectors, so those are expected in strict tests too.
+        # A test that sets a length expects computed vectors, even in a strict test.
         self.makes_vectors = True
 
     def is_configured(self, item: str | bytes) -> bool:
@@ -155,7 +155,7 @@ class EmbeddingState:
             dimensions: the requested length, by default that of the model.
 
         Raises:
-            InvalidReply: the vector of the item has another length.
+            InvalidReply: the vector of the item does not have this length.
         """
         size = dimensions or self.dimensions
         is_redefined = False
@@ -166,7 +166,7 @@ class EmbeddingState:
             vector = state._find_vector(item)
             if vector is not None and _fits(vector.numbers, size):
                 return [*vector.numbers, *[0.0] * (size - len(vector.numbers))]
-            # A test may assign other dimensions than those of the vectors of the whole run.
+            # A test may assign a length that differs from the vectors of the whole run.
             if vector is not None and (dimensions or not is_redefined):
                 raise InvalidReply(_format_wrong_length(self._model_id, item, vector, size))
             is_redefined = is_redefined or state._assigned is not None
@@ -174,7 +174,7 @@ class EmbeddingState:
         return make_vector(item, size)
 
     def _find_vector(self, item: str | bytes) -> ScriptedVector | None:
-        """Return the vector that this mock sets for an item; None without one."""
+        """Return the vector that is set in this mock for an item; None without one."""
         numbers = self.vectors.get(item)
         if numbers is not None:
             return ScriptedVector(numbers, None)
@@ -183,7 +183,7 @@ class EmbeddingState:
 
     def _find_scripted_length(self) -> int | None:
         """Return the length of the first vector that is set for the model; None without one."""
-        # A copy, because other threads may set vectors meanwhile.
+        # A copy, because other threads may set vectors now.
         for by_model in list(self._responses.replies.embeddings.values()):
             vector = by_model.find(self._model_id)
             if vector is not None:
@@ -192,13 +192,13 @@ class EmbeddingState:
 
 
 def _fits(numbers: Sequence[float], size: int) -> bool:
-    """Return whether numbers are a vector of a length, or the beginning of one with zeros."""
+    """Return whether numbers are a vector of a length, or short enough to be padded with zeros."""
     is_short = len(numbers) < UNKNOWN_DIMENSIONS
     return len(numbers) == size or (is_short and len(numbers) < size)
 
 
 def find_dimensions(model_id: str) -> int | None:
-    """Return the length of the vectors of a model by its id; None for an unknown one."""
+    """Return the length of the vectors of a model by its id; None for an unknown model."""
     # Plugins and gateways put a provider before the name: `gemini/…`, `models/…`, `cohere.…`.
     name = model_id.rpartition("/")[2].removeprefix("cohere.")
     known = DIMENSIONS.get(name)
@@ -215,14 +215,14 @@ def parse_vector(vector: object, expected: str, dimensions: int | None = None) -
 
     Args:
         vector: the vector.
-        expected: the end of the message, which says what to give.
-        dimensions: the length; None for any. Few numbers are the beginning of a vector.
+        expected: the end of the message, with the advice.
+        dimensions: the length; None for any. Short vectors of any length are accepted.
 
     Raises:
-        InvalidReply: it does not consist of finite numbers, or has another length.
+        InvalidReply: it does not consist of finite numbers, or has a wrong length.
     """
     __tracebackhide__ = True
-    # A text is iterable too, and its letters are no vector.
+    # A text is iterable, too, but its letters are not a vector.
     if not isinstance(vector, Iterable) or isinstance(vector, (str, bytes)):
         raise InvalidReply(_format_invalid_vector("an object that is not a list", vector, expected))
     numbers = list(vector)
@@ -233,7 +233,7 @@ def parse_vector(vector: object, expected: str, dimensions: int | None = None) -
 
 
 def _is_number(value: object) -> bool:
-    # A bool is a number to Python, but hardly meant as one in a vector.
+    # A bool is a number in Python, but probably a mistake in a vector.
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     return math.isfinite(value)
@@ -247,7 +247,7 @@ def format_unsupported_item(item: object) -> str:
     """Return the message about an item that no model can embed."""
     message = f"Only str and bytes can be embedded, not {described(item)}."
     if isinstance(item, (list, tuple)):
-        message += " A vector comes after its text: set_embedding(model, text, [0.1, …])."
+        message += " Pass the text before the vector: set_embedding(model, text, [0.1, …])."
     return message
 
 
@@ -256,15 +256,15 @@ def _format_wrong_length(
 ) -> str:
     shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     return (
-        f"The vector for {shown_item} has {len(vector.numbers)} numbers, but the answer to this "
-        f"request to {model_id!r} has {size}. Set a vector of {size} numbers, or "
-        f"assign another length to mock.get_embedding_model({model_id!r}).dimensions."
+        f"The vector for {shown_item} has {len(vector.numbers)} numbers, but this request to "
+        f"{model_id!r} needs {size}. Set a vector of {size} numbers, or set another length in "
+        f"mock.get_embedding_model({model_id!r}).dimensions."
         f"{format_notes(format_location(vector.place))}"
     )
 
 
 def make_vector(item: str | bytes, dimensions: int) -> list[float]:
-    """Return a vector of norm 1 for an item without a configured one, the same in every process.
+    """Return a computed vector of norm 1 for an item, the same in every process.
 
     Each feature of the item adds its weight to one number, or subtracts it, so that items with
     common features have similar vectors.
@@ -279,7 +279,7 @@ def make_vector(item: str | bytes, dimensions: int) -> list[float]:
         digest = hashlib.blake2b(feature, digest_size=8).digest()
         position, sign = divmod(int.from_bytes(digest, "big"), 2)
         sums[position % dimensions] += weight if sign else -weight
-    # All zeros have no direction, and would be divided by zero.
+    # A vector of zeros cannot be normalized.
     if not any(sums):
         sums[0] = 1
     length = math.sqrt(sum(number * number for number in sums))
@@ -290,7 +290,7 @@ def _iter_text_features(text: str) -> Iterator[tuple[bytes, int]]:
     """Yield the features of a text with their weights: itself, its words and parts of words."""
     words = text.lower().split()
     padded = f" {' '.join(words)} "
-    # The text itself, so that texts of the same words differ.
+    # The text itself, so that texts with the same words differ.
     yield _encode("text", text), 1
     for word in set(words):
         yield _encode("word", word), WORD_WEIGHT

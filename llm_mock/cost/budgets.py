@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
 
-# Read by pytest. In the module, as comprehensions have a frame of their own before Python 3.12.
+# Read by pytest. In the module, because comprehensions have their own frames before Python 3.12.
 __tracebackhide__ = True
 SHOWN_CALLS = 20
 # The largest power of ten that fits into 64 bits.
@@ -29,7 +29,7 @@ class UsageRow(NamedTuple):
 
     Attributes:
         cost: US dollars; None if the price is unknown or not needed.
-        tokens: one number, or those of input and output.
+        tokens: one number, or the numbers of input and output tokens.
         name: the call or part.
     """
 
@@ -69,18 +69,18 @@ def format_usage_table(
     if not with_cost:
         numbers = [cells[1:] for cells in numbers]
     lines = []
-    # Names are not aligned: they may be long.
+    # Names are not aligned, because they may be long.
     for aligned, name in zip(format_columns(numbers, leading=0), names, strict=True):
         lines.append(f"  {aligned}  {name}")
     return lines
 
 
 class CallUsage:
-    """The usage of calls, whose text is a table of them.
+    """The usage of calls; its text is a table of the calls.
 
     Args:
         calls: the calls.
-        mock: the mock whose prices apply: see `compute_cost`.
+        mock: the mock whose prices apply; see `compute_cost`.
         with_cost: whether to compute the cost, which needs prices.
     """
 
@@ -123,7 +123,7 @@ class CallUsage:
 
 
 class UsageBudget(NamedTuple):
-    """The limits of usage; None is no limit.
+    """The limits of usage; None means no limit.
 
     Attributes:
         cost: US dollars.
@@ -158,12 +158,12 @@ def parse_budget(source: str, cost: object, tokens: object) -> UsageBudget:
     """Parse a budget.
 
     Args:
-        source: the marker or ini key that gives it, for the message.
+        source: the marker or ini key that sets the budget, for the message.
         cost: US dollars, or None.
         tokens: a number of tokens, or None.
 
     Raises:
-        InvalidBudget: a value is not a number from 0.
+        InvalidBudget: a value is not a number of at least 0.
     """
     max_cost = None
     if cost is not None:
@@ -181,7 +181,7 @@ def parse_budget_setting(words: Iterable[str]) -> UsageBudget:
         words: the limits.
 
     Raises:
-        InvalidBudget: a word is not a limit, or its value is not a number from 0.
+        InvalidBudget: a word is not a limit, or its value is not a number of at least 0.
     """
     limits: dict[str, str] = {}
     for word in words:
@@ -196,19 +196,19 @@ def parse_budget_setting(words: Iterable[str]) -> UsageBudget:
 
 
 def _parse_tokens(value: Any, what: str) -> int:
-    """Return a number of tokens, given as 5000 or "5000"."""
-    # The length is checked first: int() refuses very long strings with an error of its own.
+    """Return a number of tokens from an int or a text, such as 5000 or "5000"."""
+    # The length is checked first, because `int` raises another error for very long texts.
     is_text = isinstance(value, str) and value.isdecimal() and len(value) < 19
     if not is_text and not is_whole(value, most=MAX_TOKENS):
         raise InvalidBudget(
-            f"Invalid number of tokens: {described(value)}, given as {what}. "
-            "Write a whole number from 0."
+            f"Invalid number of tokens: {described(value)}, set as {what}. "
+            "Write a whole number of at least 0."
         )
     return int(value)
 
 
 def describe_unknown_prices(models: Sequence[str], usage: CallUsage | None = None) -> str:
-    """Return the message for a limited cost if some models have no known price."""
+    """Return the message about models without a known price, for a limit of the cost."""
     names = ", ".join(map(shorten_name, models))
     lines = [f"The cost of the calls is unknown: no price is known for {names}."]
     if usage is not None:
@@ -219,16 +219,16 @@ def describe_unknown_prices(models: Sequence[str], usage: CallUsage | None = Non
 
 
 def assert_cost_below(mock_llm_calls: Mock, dollars: object, model: str | None = None) -> None:
-    """Assert that the calls together cost less than an amount.
+    """Assert that the total cost of the calls is below an amount.
 
     Args:
         mock_llm_calls: the fixture of that name, or a result of `create_mock_get_model`.
         dollars: US dollars, as a number, text or `Decimal`.
-        model: the id or an alias of the only model that counts; by default all do.
+        model: the id or an alias of the only model to count; by default all models count.
 
     Raises:
-        AssertionError: they cost as much or more, or a model has no known price; the message
-            shows the calls.
+        AssertionError: the total cost is not below the amount, or the price of a model is unknown.
+            The message lists the calls.
         InvalidBudget: `dollars` is not an amount.
         MissingExtra: a price is not configured, and `genai-prices` is not installed.
     """
@@ -243,16 +243,16 @@ def assert_cost_below(mock_llm_calls: Mock, dollars: object, model: str | None =
 
 
 def assert_tokens_below(mock_llm_calls: Mock, tokens: int, model: str | None = None) -> None:
-    """Assert that the calls together took fewer input and output tokens than a number.
+    """Assert that the total number of input and output tokens of the calls is below a number.
 
     Args:
         mock_llm_calls: the fixture of that name, or a result of `create_mock_get_model`.
         tokens: the number.
-        model: the id or an alias of the only model that counts; by default all do.
+        model: the id or an alias of the only model to count; by default all models count.
 
     Raises:
-        AssertionError: they took as many or more. The message shows the calls.
-        InvalidBudget: `tokens` is not a whole number from 0.
+        AssertionError: the total is not below the number. The message lists the calls.
+        InvalidBudget: `tokens` is not a whole number of at least 0.
     """
     limit = _parse_tokens(tokens, "assert_tokens_below")
     usage = CallUsage(_get_calls(mock_llm_calls, model), with_cost=False)

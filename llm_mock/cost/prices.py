@@ -1,7 +1,7 @@
 """Compute the cost of calls in US dollars, at the prices of the providers or of the project.
 
-The prices of the providers come from `genai-prices` (the extra `cost`), which contains them:
-nothing is fetched.
+The prices of the providers are part of the package `genai-prices` (the extra `cost`), so nothing is
+downloaded.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from llm_mock.core.call import Call
 
-# Read by pytest. In the module, as comprehensions have a frame of their own before Python 3.12.
+# Read by pytest. In the module, because comprehensions have their own frames before Python 3.12.
 __tracebackhide__ = True
 MILLION = 1_000_000
-# OpenRouter's suffix for free models. Any other model without a price for text has an unknown one.
+# OpenRouter's suffix for free models. For other models without a price for text, it is unknown.
 FREE = ":free"
 
 
@@ -38,16 +38,16 @@ class Price(NamedTuple):
 
 
 Prices = tuple[tuple[str, Price], ...]
-"""The prices of a project by glob of model ids; the last match counts."""
+"""The prices of a project by glob of model ids; the last match applies."""
 
 
 def has_provider_prices() -> bool:
-    """Return whether `genai-prices` is installed, which knows the prices of the providers."""
+    """Return whether `genai-prices` is installed, which contains the prices of the providers."""
     return importlib.util.find_spec("genai_prices") is not None
 
 
 def count_tokens(call: Call) -> int:
-    """Return the input and output tokens of a call; 0 if it failed at once."""
+    """Return the total of input and output tokens of a call; 0 for an immediate error."""
     input_tokens = call["input_tokens"] or 0
     output_tokens = call["output_tokens"] or 0
     return input_tokens + output_tokens
@@ -77,12 +77,12 @@ def compute_cost(call: Call, mock: object = None) -> Decimal | None:
 
 
 _project_prices: Prices = ()
-"""The prices of a command; within pytest the mocks have those of the project."""
+"""The project's prices for a command; within pytest, the mocks have them."""
 
 
 @contextmanager
 def apply_project_prices(prices: Prices) -> Iterator[None]:
-    """Apply the prices of a project within the context, below those of mocks."""
+    """Apply the prices of a project within the context; prices of mocks take precedence."""
     global _project_prices
     previous = _project_prices
     _project_prices = prices
@@ -93,13 +93,13 @@ def apply_project_prices(prices: Prices) -> Iterator[None]:
 
 
 def compute_usage_cost(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
-    """Return the cost of a response to a request at a time (ISO 8601), or None if it is unknown."""
+    """Return the cost of a response to a request at a time (ISO 8601); None if it is unknown."""
     input_tokens = usage.input or 0
     output_tokens = usage.output or 0
     try:
         return _compute_cost(model_id, input_tokens, output_tokens, timestamp, None)
     except MissingExtra:
-        # The prices of the providers are not installed; the cost is only shown.
+        # The prices of the providers are not installed. The cost is only shown, so no error.
         return None
 
 
@@ -132,7 +132,7 @@ def _compute_provider_cost(
 
     # `openrouter/openai/gpt-4o` is the model `openai/gpt-4o` of the provider openrouter.
     provider, slash, rest = model_id.partition("/")
-    # Some prices change with the time of day; at noon a test costs the same at any hour.
+    # Some prices depend on the time of day. Using noon, a test always costs the same.
     noon = datetime.fromisoformat(timestamp).replace(hour=12, tzinfo=timezone.utc)
     try:
         price = calc_price(
@@ -158,9 +158,9 @@ def describe_missing_prices(model: str) -> str:
 
 
 def describe_price_setting(model: str) -> str:
-    """Return the advice how to set the price of a model."""
+    """Return advice on how to set the price of a model."""
     return (
-        "set the price in US dollars per million tokens of input and of output: "
+        "set the price in US dollars per million input and output tokens: "
         f"mock_llm_responses.set_price({model!r}, INPUT, OUTPUT), "
         f"or for the whole run a line in ini llm_mock_prices: {model} = INPUT OUTPUT"
     )
@@ -185,7 +185,7 @@ def parse_prices(lines: Iterable[str]) -> Prices:
     """Parse the lines of ini `llm_mock_prices`, each `glob = input output`.
 
     Raises:
-        InvalidBudget: a line has another form.
+        InvalidBudget: a line is invalid.
     """
     return tuple(_parse_price(line) for line in lines)
 
@@ -196,9 +196,9 @@ def _parse_price(line: str) -> tuple[str, Price]:
     numbers = rest.split()
     if not model.strip() or len(numbers) != 2:
         raise InvalidBudget(
-            f"Invalid line in ini llm_mock_prices: {line!r}; expected model = input output, "
-            "such as my-model = 0.15 0.60: an id or a glob of ids, and US dollars per million "
-            "tokens of input and of output."
+            f"Invalid line in ini llm_mock_prices: {line!r}. Write MODEL = INPUT OUTPUT, such as "
+            "my-model = 0.15 0.60: an id or a glob of ids, and US dollars per million input and "
+            "output tokens."
         )
     return price(model.strip(), *numbers)
 
@@ -208,7 +208,7 @@ def amount(value: object, what: str) -> Decimal:
 
     Args:
         value: a number or a string.
-        what: the setting that has the value, for the message.
+        what: the name of the setting, for the message.
 
     Raises:
         InvalidBudget: the value is not an amount.
@@ -220,7 +220,7 @@ def amount(value: object, what: str) -> Decimal:
         dollars = Decimal("NaN")
     if isinstance(value, bool) or not dollars.is_finite() or dollars < 0:
         raise InvalidBudget(
-            f"Invalid amount of US dollars: {described(value)}, given as {what}. "
-            "Write a number from 0, such as 0.05."
+            f"Invalid amount of US dollars: {described(value)}, set as {what}. "
+            "Write a number of at least 0, such as 0.05."
         )
     return dollars

@@ -7,14 +7,14 @@ import time
 
 
 class DeadlinePassed(Exception):
-    """The time of a run is up."""
+    """An error for a run that exceeded its time limit."""
 
 
 class Deadline:
     """A point in time, a number of seconds from now.
 
     Args:
-        seconds: the seconds until then; infinite for no deadline.
+        seconds: the seconds until the deadline; infinite for no deadline.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
@@ -32,7 +32,7 @@ class Deadline:
             raise DeadlinePassed
 
     def limit(self, timeout: float | None) -> float | None:
-        """Return the time left or a shorter timeout; None if neither ends."""
+        """Return the time left or a shorter timeout; None if both are infinite."""
         seconds = self.left
         if timeout is not None:
             seconds = min(timeout, seconds)

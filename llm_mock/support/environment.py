@@ -11,11 +11,11 @@ PLACES = {
     "CLOUD_ML_REGION": "us-east5",
     "OPENAI_API_VERSION": "2024-10-21",
 }
-"""The variables for the place and version of an API, each with a value for a test."""
+"""The variables for the location and version of an API, each with a value for tests."""
 
 
 def set_environment(values: Mapping[str, str | None]) -> None:
-    """Set environment variables, and delete those with the value None."""
+    """Set environment variables; delete the variables with the value None."""
     for name, value in values.items():
         if value is None:
             os.environ.pop(name, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def get_exception_text(error: BaseException | None) -> str:
-    """Return the text of an exception; empty for none, and for one whose own `__str__` fails."""
+    """Return the text of an exception; empty for None, and if its `__str__` fails."""
     try:
         return "" if error is None else str(error)
     except Exception:

@@ -1,4 +1,4 @@
-"""The schema that a reply or an assertion expects, and its comparison with requested ones."""
+"""The schema that a reply or an assertion expects, and its comparison with requests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import re
 from llm_mock.support.json_types import JSON, JSONObject
 from llm_mock.support.schemas import get_schema_name, to_json_schema
 
-# Anthropic's SDK moves the keywords that its API does not take into the description.
+# Anthropic's SDK moves keywords that its API does not support into the description.
 _MOVED_KEYWORDS = re.compile(r"(^|\n\n)\{.*\}$", re.DOTALL)
 
 
 class ExpectedSchema(str):
-    """The name of a schema, with the content that tells it in a request without a name.
+    """The name of a schema, with its content, which identifies it in requests without a name.
 
     Args:
         name: the name; see `get_schema_name`.
@@ -24,14 +24,14 @@ class ExpectedSchema(str):
     content: str
 
     def __new__(cls, name: str, content: str = "") -> ExpectedSchema:
-        """Return a name with a content, which pickle sets afterwards."""
+        """Return a name with its content; pickle sets the content afterwards."""
         expected = super().__new__(cls, name)
         expected.content = content
         return expected
 
 
 def expect_schema(schema: object) -> str | None:
-    """Return the name of a schema with its content, or a name alone; None for no schema.
+    """Return the name of a schema with its content, or only a name; None for no schema.
 
     Raises:
         InvalidReply: the value is not a schema.
@@ -55,7 +55,7 @@ def is_same_schema(expected: str, name: str | None, schema: JSONObject | None) -
         return True
     if name is None or not isinstance(expected, ExpectedSchema):
         return False
-    # Two schemas with a title are told apart by it, whatever an SDK changed in them.
+    # If both schemas have a title, only the titles count, because SDKs change the content.
     if not is_content(expected) and not is_content(name):
         return False
     expected_outline = _outline(expected.content)
@@ -64,7 +64,7 @@ def is_same_schema(expected: str, name: str | None, schema: JSONObject | None) -
 
 
 def is_content(name: str) -> bool:
-    """Return whether the name of a schema is its content, as it has no title."""
+    """Return whether the name of a schema is its content, because it has no title."""
     return name.startswith("{")
 
 
@@ -76,7 +76,7 @@ def _to_text(schema: object) -> str:
 def _outline(schema: str) -> JSON:
     """Return the parts of a schema that every SDK sends: the fields with types and descriptions.
 
-    SDKs leave out titles, defaults, limits and the description of the whole, and forbid further
+    SDKs omit titles, defaults, limits and the description of the whole schema, and forbid further
     fields.
     """
     loaded = json.loads(schema)
@@ -91,7 +91,7 @@ def _outline_part(schema: JSON) -> JSON:
     # True and False are schemas, too.
     if not isinstance(schema, dict):
         return schema
-    # What stands beside a reference is left out by some SDKs.
+    # Some SDKs omit the keywords beside a reference.
     if "$ref" in schema:
         return {"$ref": schema["$ref"]}
     outline = {keyword: schema[keyword] for keyword in ("type", "required") if keyword in schema}
@@ -113,7 +113,7 @@ def _outline_choices(schema: JSONObject, outline: JSONObject) -> None:
         values = [schema["const"]]
     if values:
         outline["enum"] = values
-        # The values show their type, so some SDKs leave it out.
+        # The values show their type, so some SDKs omit it.
         outline.pop("type", None)
     for keyword in ("anyOf", "oneOf", "allOf"):
         alternatives = schema.get(keyword)

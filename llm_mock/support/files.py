@@ -14,10 +14,10 @@ from pathlib import Path
 from llm_mock.support.stale_files import hold, remove_leftovers
 
 LONGEST_START = 60
-"""The number of bytes of a name in the names of files beside it."""
+"""The number of bytes of a file's name to keep in the names of its temporary files."""
 PAUSES = (0.001, 0.01, 0.05, 0.1, 0.3, 0.5)
-"""Seconds between attempts to replace a file on Windows, which refuses that while another process
-reads it."""
+"""Seconds between attempts to replace a file on Windows, which fails while another process reads
+it."""
 LARGEST_FILE = 20_000_000
 """The maximum size of a hand-written file, such as a suite, in bytes."""
 
@@ -26,7 +26,7 @@ def read_file(path: Path, largest: int = LARGEST_FILE) -> bytes:
     """Return the content of a regular file.
 
     Raises:
-        OSError: it cannot be read, is larger, or is a pipe or a device, which may have no end.
+        OSError: it cannot be read, is larger, or is a pipe or a device, which may never end.
     """
     with open(path, "rb", opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
@@ -40,7 +40,7 @@ def read_file(path: Path, largest: int = LARGEST_FILE) -> bytes:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    # Opening a pipe waits for a process that writes into it. Windows has neither.
+    # Opening a pipe waits for a writing process. Windows has neither such pipes nor the flag.
     without_waiting = getattr(os, "O_NONBLOCK", 0)
     return os.open(path, flags | without_waiting)
 
@@ -55,9 +55,9 @@ def write_atomically(
     Args:
         path: the file.
         content: its new content.
-        mode: its permissions, from which the umask of the process is removed.
-        durable: whether to wait for the disk, which takes milliseconds, and to remove what killed
-            processes left that wrote this file.
+        mode: its permissions, before the umask of the process is applied.
+        durable: whether to wait for the disk, which takes milliseconds, and to remove temporary
+            files of killed processes.
     """
     # The target of a link is replaced, not the link.
     path = Path(os.path.realpath(path))
@@ -86,7 +86,7 @@ def write_atomically(
 
 
 def _replace(temporary: Path, path: Path) -> None:
-    """Move a file over another one, trying again on Windows while a process reads that."""
+    """Replace a file with another one; on Windows, retry while a process reads the file."""
     for pause in PAUSES if sys.platform == "win32" else ():
         with contextlib.suppress(PermissionError):
             os.replace(temporary, path)
@@ -107,7 +107,7 @@ def _open_locked(name: str, flags: int, mode: int) -> int:
 def check_writable(path: Path) -> None:
     """Raise an OSError if a file cannot be written; missing folders are created.
 
-    Called before a run, as its result would be lost after it.
+    Called before a run, so that its result is not lost.
     """
     if path.is_dir():
         raise IsADirectoryError("it is a folder")
@@ -117,6 +117,6 @@ def check_writable(path: Path) -> None:
 
 
 def _cut_name(name: str) -> str:
-    """Return the start of a name, as file systems limit a name with additions to 255 bytes."""
+    """Return the start of a name, because file systems limit names to 255 bytes."""
     start = name.encode()[:LONGEST_START]
     return start.decode(errors="ignore")

@@ -22,23 +22,23 @@ EXAMPLES = {
     "time": "10:30:00Z",
     "uuid": "00000000-0000-4000-8000-000000000001",
 }
-"""A text of each format that is checked. Other formats are ignored."""
+"""An example of each checked format. Other formats are ignored."""
 
 
 HOSTNAME = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*\Z",
     re.IGNORECASE | re.ASCII,
 )
-"""A name of RFC 1123: labels of at most 63 letters, digits and hyphens, none of them at an end."""
+"""A host name of RFC 1123: labels of 1 to 63 letters, digits and inner hyphens."""
 
 
 @functools.cache
 def get_format_checker() -> FormatChecker:
-    """Return the checker of formats, which refuses no text that pydantic accepts."""
+    """Return a checker of formats that accepts every text that pydantic accepts."""
     from jsonschema import FormatChecker
     from pydantic_core import SchemaValidator, core_schema
 
-    # The checks of jsonschema need further packages for most formats, and refuse texts that
+    # The checks of jsonschema need further packages for most formats, and reject texts that
     # pydantic accepts, such as a UUID without hyphens.
     types: dict[str, core_schema.CoreSchema] = {
         "date": core_schema.date_schema(),
@@ -62,7 +62,7 @@ def get_format_checker() -> FormatChecker:
 
 
 def _only_for_texts(accepts_text: Callable[[str], bool]) -> Callable[[object], bool]:
-    """Return a check that accepts all values but texts, as JSON schema demands."""
+    """Return a check for texts that accepts all other values, as JSON Schema requires."""
 
     def check(value: object) -> bool:
         return not isinstance(value, str) or accepts_text(value)

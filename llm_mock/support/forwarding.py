@@ -1,4 +1,4 @@
-"""Delegation of methods to a part of an object."""
+"""Delegate methods of an object to one of its attributes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Result = TypeVar("Result")
 def forward_method(
     part: str, method: Callable[Concatenate[Part, Parameters], Result]
 ) -> Callable[Concatenate[Any, Parameters], Result]:
-    """Return a method that calls one of the attribute `part`, with its signature and docstring.
+    """Return a method that calls a method of the attribute `part`, with the same signature.
 
-    The error for a misspelt keyword argument names the nearest one, and that for missing, repeated
-    or excess arguments lists all.
+    The error for a misspelt keyword argument names the nearest one. The error for missing, repeated
+    or excess arguments lists all of them.
     """
 
     @functools.wraps(method)
@@ -29,8 +29,8 @@ def forward_method(
         try:
             return method(getattr(self, part), *args, **kwargs)
         except TypeError as error:
-            # Without a further frame Python could not bind the arguments; other errors have their
-            # own messages.
+            # Without a further frame, Python could not bind the arguments. Errors from inside the
+            # method have their own messages.
             traceback = cast("TracebackType", error.__traceback__)
             if traceback.tb_next is not None:
                 raise

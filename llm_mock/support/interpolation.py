@@ -54,7 +54,7 @@ def interpolate(text: str, replacement: Callable[[str], str | None]) -> str:
         length += len(replaced)
         if length > LARGEST_TEXT:
             raise LLMMockError(
-                f"with its references replaced a text has more than {LARGEST_TEXT:,} characters"
+                f"with its references replaced, a text has more than {LARGEST_TEXT:,} characters"
             )
         return replaced
 

@@ -43,10 +43,10 @@ def parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         if _FENCED.fullmatch(text):
-            raise FencedJSON("it stands in a code fence") from None
+            raise FencedJSON("it is in a code fence") from None
         raise ValueError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 class FencedJSON(ValueError):
@@ -66,7 +66,7 @@ def find_json_values(text: str) -> Iterator[Any]:
     found = _BEGINNING.search(text)
     while found is not None:
         position = found.end()
-        # A bracket in prose begins no value: the search goes on behind it.
+        # A bracket in prose does not begin a value, so the search continues after it.
         with contextlib.suppress(ValueError, RecursionError):
             value, position = _STRICT.raw_decode(text, found.start())
             yield value

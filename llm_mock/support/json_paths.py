@@ -23,16 +23,16 @@ def parse_path(path: str) -> list[str]:
     steps: list[str] = []
     while rest:
         match = _STEP.match(rest)
-        # Only the first step may be without a dot or a bracket.
+        # Only the first step may omit the dot or bracket.
         is_separate = not steps or rest[0] in ".["
         if match is None or not is_separate:
             break
-        # Each form of a step has a group of its own.
+        # Each form of a step has its own group.
         groups = filter(None, match.groups())
         steps.append(next(groups))
         rest = rest[match.end() :]
     if rest or not steps:
-        raise ValueError(f"{path!r} is no path of {STEPS}")
+        raise ValueError(f"{path!r} is not a path of {STEPS}")
     return steps
 
 
@@ -40,7 +40,7 @@ def get_value(value: object, path: str) -> Any:
     """Return the value at a path.
 
     Raises:
-        LLMMockError: there is no value; the message says what there is.
+        LLMMockError: there is no value at the path; the message names the nearest key.
     """
     place = "$"
     for step in parse_path(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# `Any`, because a recursive type would have to be narrowed at every index.
+# `Any`, because a recursive type needs narrowing at every index.
 JSON = Any
 """A JSON value."""
 JSONObject = dict[str, JSON]

@@ -33,9 +33,9 @@ def lazy_names(
                 place if place.startswith("llm_mock.") else f"{package}.{place}"
             )
         except MissingExtra as error:
-            # The place in the package that noticed it helps nobody.
+            # Without the traceback inside this package, which does not help users.
             raise error.with_traceback(None) from None
-        # Set in the package, so that the next use does not come here.
+        # Set in the package, so that the next use does not call this function.
         value = getattr(module, name)
         setattr(importlib.import_module(package), name, value)
         return value

@@ -1,4 +1,4 @@
-"""Errors about misspelt attributes and arguments, which name the nearest real one."""
+"""Errors about misspelt attributes and arguments that name the nearest correct one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SYNONYMS = {
     "tool_calls": ("function_calls", "tools", "tool_use"),
     "usage": ("tokens", "input_tokens", "output_tokens"),
 }
-"""Words for an argument that are too far from its name to find it by its letters."""
+"""Wrong names for an argument that are too different to find it by similarity."""
 HINTS = {
     "ToolCall": (
         'Write the arguments of the tool as a dict, as in ToolCall("weather", {"city": "Rome"}), '
@@ -53,15 +53,15 @@ HINTS = {
         'templates.tool_call("weather", {"city": "Rome"}, then="Sunny.").'
     ),
 }
-"""Advice about arguments that fit no argument of a function, by the name of the function."""
+"""Advice about wrong arguments, by the name of the function."""
 UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
-"""Python's message, which has no better form: the error has no attributes."""
+"""Python's message, which must be parsed, because the error has no attributes."""
 MISSING_ARGUMENTS = re.compile(r"([\w.]+)\(\) missing \d+ required .*arguments?: (.+)")
-"""Python's message, likewise."""
+"""Python's message about missing arguments."""
 REPEATED_ARGUMENT = re.compile(r"([\w.]+)\(\) got multiple values for argument '(\w+)'")
-"""Python's message, likewise."""
+"""Python's message about a repeated argument."""
 CALL_ERROR = re.compile(r"([\w.]+)\(\) (got|missing|takes) ")
-"""The beginning of all of them and of that for too many arguments, with the function's name."""
+"""The beginning of all messages about wrong arguments, with the function's name."""
 ADVICE = {
     "'list' object is not callable": (
         ".calls(",
@@ -70,10 +70,10 @@ ADVICE = {
     "tuple indices must be integers or slices, not str": (
         ".request[",
         "the request of a call has the attributes method, url, headers and body. For a field of "
-        "the body write call.request.body[…]",
+        "the body, write call.request.body[…]",
     ),
 }
-"""A part of the wrong line of code and what to write, by Python's message."""
+"""A part of the wrong line of code and the advice, by Python's message."""
 MODEL_NAMES = {
     "assert_called": "assert_any_call() or assert_called_once()",
     "call_args": "last_call.prompt, or call_history[0]",
@@ -88,9 +88,9 @@ MODEL_NAMES = {
         "or mock_llm_responses.set_error('gpt-4o', error)"
     ),
 }
-"""What to use on a mocked model, by the names that `unittest.mock` has for it."""
+"""The code to use for a mocked model, by the attribute of `unittest.mock`."""
 REPLY_NAMES = ("return_value", "side_effect")
-"""The names of `unittest.mock` for a reply."""
+"""The attributes of `unittest.mock` that set a reply."""
 MODEL_ASSERTIONS = (
     "assert_any_call",
     "assert_called_once",
@@ -98,29 +98,29 @@ MODEL_ASSERTIONS = (
     "assert_called_with",
     "assert_not_called",
 )
-"""The assertions of `unittest.mock` that a mocked model has, too."""
+"""The assertions of `unittest.mock` that a mocked model also has."""
 METHOD_ERROR = re.compile(r"'(?:function|method)' object has no attribute '(\w+)'")
-"""Python's message; in an assignment, the error has the object only from Python 3.13 on."""
+"""Python's message. For assignments, only Python 3.13 and later set the object of the error."""
 PROMPT_ASSIGNMENT = re.compile(
     r"(?:get_(?:async_)?model\([^()]*\)|(\b\w+))\.prompt\.(?:return_value|side_effect)\b"
 )
-"""A reply that is assigned to the method of a model: of a variable, or of a model just got."""
+"""An assignment of a reply to the method of a model in a variable, or of a new model."""
 
 
 class MisspeltAttribute(AttributeError):
     """An attribute that an object does not have; its text names the nearest one.
 
-    The text is made when it is shown, because libraries look for attributes with `hasattr` and
-    `getattr`, and the search for the nearest name takes long.
+    The text is created when it is shown, because libraries often use `hasattr` and `getattr`, and
+    the search for the nearest name is slow.
 
     Args:
         owner: the object.
         name: the name of the attribute.
-        advice: what to use in place of it; None to name the nearest attribute.
+        advice: the code to use instead; None to name the nearest attribute.
     """
 
     def __init__(self, owner: object, name: str, advice: str | None = None) -> None:
-        # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
+        # Without `obj`, because Python 3.12 and later would add a suggestion of their own.
         super().__init__(name=name)
         self._owner = owner
         self._name = name
@@ -137,20 +137,20 @@ class MisspeltAttribute(AttributeError):
         return AttributeError, (str(self),)
 
 
-# Tracebacks show what Python's own error is called, and not where this class is.
+# Tracebacks then show the name without a module, as for Python's own errors.
 MisspeltAttribute.__module__ = "builtins"
 MisspeltAttribute.__name__ = MisspeltAttribute.__qualname__ = "AttributeError"
 
 
 class NotAssignable:
-    """A name of a class that its instances cannot assign; the error says what to write.
+    """An attribute that cannot be assigned; the error contains advice.
 
-    It is a descriptor, because a `__setattr__` would slow every assignment. A subclass in a project
-    may use the name for a value of its own.
+    It is a descriptor, because a `__setattr__` would slow down every assignment. A subclass in a
+    project may use the name for its own value.
 
     Args:
         advice: the end of the message.
-        method: the method of that name; None if instances have no such attribute.
+        method: the method with this name; None if instances have no such attribute.
     """
 
     def __init__(self, advice: str, method: FunctionType | None = None) -> None:
@@ -184,7 +184,7 @@ class NotAssignable:
 
 
 def _list_public_names(owner: object) -> list[str]:
-    """Return the names of the attributes that an object has for its users."""
+    """Return the names of the public attributes of an object."""
     names = []
     for name in dir(owner):
         found = inspect.getattr_static(type(owner), name, None)
@@ -204,7 +204,7 @@ def explain_arguments(
     Args:
         function: the method.
         given: the names of the arguments.
-        outer: the function that was called, if it passes unknown arguments to the method.
+        outer: the called function, if it passes unknown arguments to the method.
     """
     known = _list_arguments(function)
     if outer is not None:
@@ -213,7 +213,7 @@ def explain_arguments(
     if not unknown:
         return None
     name = unknown[0]
-    # An argument that was given too is not the one that was meant.
+    # An argument that was also passed is not the one that was meant.
     missing = [each for each in known if each not in given]
     nearest = _suggest_argument(name, missing)
     called, listed = _describe_function(outer or function, known)
@@ -224,7 +224,7 @@ def explain_arguments(
 
 
 def explain_call_error(function: Callable[..., object], error: TypeError) -> str:
-    """Return a message about arguments that are missing, given twice or too many.
+    """Return a message about missing, repeated or excess arguments.
 
     Args:
         function: the function that was called.
@@ -235,7 +235,7 @@ def explain_call_error(function: Callable[..., object], error: TypeError) -> str
     called, listed = _describe_function(function, known)
     missing = MISSING_ARGUMENTS.match(text)
     if missing is not None:
-        # A reply alone is taken for the name of the model.
+        # Python binds a single argument, which is often the reply, to `model`.
         order = ""
         if known[0] == "model" and "'model'" not in missing[2]:
             order = f' The model comes first, as in {called}("*", …) for any model.'
@@ -245,12 +245,12 @@ def explain_call_error(function: Callable[..., object], error: TypeError) -> str
     positional = ", ".join(_list_positional(function))
     if repeated is not None:
         return (
-            f"{called}() got {repeated[2]!r} twice: by its position and by its name. The arguments "
-            f"by position are: {positional}. {listed}"
+            f"{called}() got {repeated[2]!r} twice: by position and by name. Arguments by "
+            f"position: {positional}. {listed}"
         )
     return (
-        f"{called}() got too many arguments by position, which are: {positional or 'none'}. Give "
-        f"the others by their names. {_give_hint(called)}{listed}"
+        f"{called}() got too many arguments by position. Arguments by position: "
+        f"{positional or 'none'}. Pass the others by name. {_give_hint(called)}{listed}"
     )
 
 
@@ -261,7 +261,7 @@ def _give_hint(called: str) -> str:
 
 
 def _list_positional(function: Callable[..., object]) -> list[str]:
-    """Return the names of the arguments that may be given by position."""
+    """Return the names of the arguments that can be passed by position."""
     names = []
     for parameter in inspect.signature(function).parameters.values():
         is_positional = parameter.kind in (
@@ -279,7 +279,7 @@ def _describe_function(function: Callable[..., object], known: list[str]) -> tup
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             arguments.append(f"*{parameter.name}")
-    listed = "It has none."
+    listed = "It has no arguments."
     if arguments:
         listed = f"Its arguments: {', '.join(arguments)}."
     name = function.__qualname__.removesuffix(".__init__")
@@ -289,8 +289,8 @@ def _describe_function(function: Callable[..., object], known: list[str]) -> tup
 def explain_attribute_error(error: AttributeError) -> str | None:
     """Return the message for an attribute that an object or a module of this package lacks.
 
-    It names the nearest attribute. It is for errors that are shown; None for those of other
-    packages.
+    The message names the nearest attribute. It is None for errors of other packages. Only call this
+    for errors that are shown, because it is slow.
     """
     used = METHOD_ERROR.match(str(error))
     if used is not None:
@@ -299,7 +299,7 @@ def explain_attribute_error(error: AttributeError) -> str | None:
     place = owner.__name__ if isinstance(owner, ModuleType) else type(owner).__module__
     if not error.name or place.partition(".")[0] != "llm_mock":
         return None
-    # Our own messages say what to use; Python's end with the name.
+    # Python's messages end with the name; messages of this package already contain advice.
     if not str(error).endswith(repr(error.name)):
         return str(error)
     public = [name for name in dir(owner) if not name.startswith("_")]
@@ -309,7 +309,7 @@ def explain_attribute_error(error: AttributeError) -> str | None:
 
 
 def _explain_method_use(error: AttributeError, name: str) -> str | None:
-    """Return a message about a method of a model that is used like a mock of `unittest`.
+    """Return a message about a method of a model that is used like a mock of `unittest.mock`.
 
     Args:
         error: the error about an attribute of the method.
@@ -323,7 +323,7 @@ def _explain_method_use(error: AttributeError, name: str) -> str | None:
         is_of_model = True
         called = "prompt"
     advice = None
-    # The other advice is about the calls of a model, not of another method.
+    # The other advice is about calls to a model, not about other methods.
     if called == "prompt" or name in REPLY_NAMES:
         advice = MODEL_NAMES.get(name)
     if called == "prompt" and name in MODEL_ASSERTIONS:
@@ -353,9 +353,9 @@ def _assigns_to_prompt(error: AttributeError) -> bool:
 
 
 def explain_use(error: BaseException, frame: FrameType) -> str | None:
-    """Return a message about an argument that a function of this package lacks or needs.
+    """Return a message about a wrong or missing argument of a function of this package.
 
-    Functions that are called often are not wrapped for this, so it is for errors that are shown.
+    It is called only for errors that are shown, because wrapping the functions would be slow.
 
     Args:
         error: any error.
@@ -385,14 +385,14 @@ def explain_use(error: BaseException, frame: FrameType) -> str | None:
 
 
 def _explain_line(message: str, frame: FrameType) -> str | None:
-    """Return what to write in place of `mock.calls()` and `call.request[…]`; else None."""
+    """Return the advice about `mock.calls()` and `call.request[…]`; None for other code."""
     wrong_code, advice = ADVICE.get(message, ("", ""))
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     return advice if wrong_code and wrong_code in line else None
 
 
 def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[..., object] | None:
-    """Return the function of this package that a frame called by a name; None if it has none."""
+    """Return the function of this package that a frame called by a name; None without one."""
     first, *attributes = qualified_name.split(".")
     for module_name, module in list(sys.modules.items()):
         found = vars(module).get(first) if module_name.startswith("llm_mock.") else None
@@ -406,19 +406,19 @@ def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[...
 
 
 def _is_used(owner: object, name: str, frame: FrameType) -> bool:
-    """Return True if a frame knows a function or class, or an instance of it."""
-    # The project may have a class of the same name.
+    """Return whether a frame has a variable with a function or class, or with an instance of it."""
+    # The project may have another class of the same name.
     for value in (*frame.f_globals.values(), *frame.f_locals.values()):
         if value is owner or (isinstance(owner, type) and issubclass(type(value), owner)):
             return True
-        # A package like `llm_mock` gets its lazy names when they are first used.
+        # A package like `llm_mock` loads its lazy names on first use.
         if isinstance(value, ModuleType) and vars(value).get(name) is owner:
             return True
     return False
 
 
 def _suggest_argument(name: str, missing: list[str]) -> str:
-    """Return a suggestion: the argument with a synonym of that name, or the nearest one."""
+    """Return a suggestion: the argument with this name as a synonym, or the nearest one."""
     for each in missing:
         if name in SYNONYMS.get(each, ()):
             return suggest_nearest(each, missing)
@@ -440,5 +440,5 @@ def _list_arguments(function: Callable[..., Any]) -> list[str]:
 
 
 def _list_keys(function: Callable[..., Any], typed_dict: str) -> Iterable[str]:
-    # Annotations are text here; the name is resolved where the function is written.
+    # Annotations are text here; the name is looked up in the module of the function.
     return inspect.get_annotations(inspect.unwrap(function).__globals__[typed_dict])

@@ -9,7 +9,7 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 LONGEST = 86_400
-"""The maximum duration in seconds: a day. Python's waiting functions fail for far more."""
+"""The maximum duration in seconds: a day. Python's wait functions fail for very large numbers."""
 MOST_REPETITIONS = 10_000
 """The maximum number of repetitions of a case or a step."""
 MOST_RETRIES = 1_000
@@ -27,7 +27,7 @@ def is_number(value: object, least: float = 0, most: float = math.inf) -> bool:
     """Return whether a value is a finite number in a range; a bool is not."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    # `math.isfinite` fails for an int that is too large for a float.
+    # `math.isfinite` raises an error for an int that is too large for a float.
     if isinstance(value, float) and not math.isfinite(value):
         return False
     return least <= value <= most

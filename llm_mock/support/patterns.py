@@ -1,4 +1,4 @@
-"""Search with a regular expression, which never returns to Python while it searches."""
+"""Search with a regular expression; a search in C cannot be interrupted by Python code."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ import json, re, sys
 pattern, text = json.load(sys.stdin)
 sys.exit(0 if re.search(pattern, text) else 3)
 """
-"""The program that searches for a pattern in a process of its own."""
+"""The program that searches for a pattern in a separate process."""
 
 
 def search_pattern(pattern: str, text: str) -> bool:
     """Return True if a regular expression matches anywhere in a text.
 
     Raises:
-        CaseTimedOut: the search took longer than the run may take.
+        CaseTimedOut: the search exceeded the time limit of the run.
     """
     if not is_ended_in_thread():
         return re.search(pattern, text) is not None
-    # -I and -S: neither the environment nor packages of the project slow the start.
+    # -I and -S: a faster start without the environment and packages of the project.
     command = [sys.executable, "-I", "-S", "-c", _SEARCH]
     question = json.dumps([pattern, text]).encode()
     seconds = get_seconds_left(math.inf)

@@ -1,4 +1,4 @@
-"""Run a command to its end, and leave no process behind."""
+"""Run a command to its end without leaving processes behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_process(
     folder: Path,
     environment: Mapping[str, str] | None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end; if interrupted, kill it with everything that it started."""
+    """Run a command to its end; if interrupted, kill it and all processes that it started."""
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -33,7 +33,7 @@ def run_process(
             stderr=subprocess.PIPE,
             cwd=folder,
             env=environment,
-            # A group of its own, so that `_kill` reaches what the command started.
+            # A separate process group, so that `_kill` reaches the command's child processes.
             start_new_session=True,
         )
 
@@ -45,12 +45,12 @@ def _run_to_end(
     stdin: bytes | None,
     timeout: float,
 ) -> subprocess.CompletedProcess[bytes]:
-    # At the end of the program, `_kill_all` waits for a command that is starting in a thread.
+    # At the end of the program, `_kill_all` waits for commands that are starting in threads.
     with _start_lock:
         process = start()
         _running_processes.add(process)
     with process:
-        # After it was added: `_kill_all` may have ended in another thread before.
+        # Checked after adding it, because `_kill_all` may already have ended in another thread.
         if _State.is_ending:
             _kill(process)
         try:
@@ -63,15 +63,15 @@ def _run_to_end(
     return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
-# Reentrant, because a program may end within a start, by a signal.
+# Reentrant, because a signal may end the program while a command starts.
 _start_lock = threading.RLock()
 _running_processes: set[subprocess.Popen[bytes]] = set()
-"""Commands that are running. After Ctrl-C, commands of other threads still are."""
+"""The running commands. After Ctrl-C, commands of other threads still run."""
 
 
 class _State:
     is_ending = False
-    """Whether this process ends, and a command that starts now must not outlive it."""
+    """Whether this process is ending, so that new commands must be killed immediately."""
 
 
 @atexit.register
@@ -85,7 +85,7 @@ def _kill_all() -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command and everything that it started."""
+    """Kill a command and all processes that it started."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

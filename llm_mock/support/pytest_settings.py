@@ -26,7 +26,7 @@ SECTIONS = {
 }
 """The files that pytest looks for, in its order, and their sections."""
 ALWAYS_CHOSEN = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
-"""Files that pytest takes also if they lack the section."""
+"""Files that pytest uses even without the section."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class ProjectSettings:
     """The settings of a project in the configuration file of pytest."""
 
     values: Mapping[str, object]
-    """The settings by key, as the file has them: texts, or also lists and numbers in TOML."""
+    """The settings by key, as in the file: texts, and in TOML also lists and numbers."""
     folder: Path
-    """The folder of the file, to which its paths are relative."""
+    """The folder of the file; paths in the file are relative to it."""
 
     def get_text(self, key: str, default: str = "") -> str:
         """Return a setting that is a text."""
@@ -52,10 +52,10 @@ class ProjectSettings:
         return tuple(filter(None, lines))
 
     def get_choice(self, key: str, choices: Sequence[str]) -> str:
-        """Return a setting that is one of several words, by default the first.
+        """Return a setting that must be one of several words; by default the first one.
 
         Raises:
-            InvalidFile: it is another word.
+            InvalidFile: the setting is another word.
         """
         value = self.get_text(key, choices[0])
         if value not in choices:
@@ -73,10 +73,10 @@ class ProjectSettings:
 
 
 def find_settings(folder: Path) -> ProjectSettings:
-    """Return the settings that pytest has in a folder; none if no file has any.
+    """Return the settings that pytest uses in a folder; empty if no file has settings.
 
     Args:
-        folder: where to begin; the folders above it come next.
+        folder: the folder to begin with; its parent folders are searched, too.
 
     Raises:
         InvalidFile: the file cannot be read.
@@ -112,7 +112,7 @@ def _read_toml(path: Path, section: str) -> Mapping[str, object] | None:
             table = table.get(name)
     if not isinstance(table, dict):
         return None
-    # `pyproject.toml` has a table within the section, `pytest.toml` need not.
+    # `pyproject.toml` has a table within the section; in `pytest.toml`, it is optional.
     settings = table.get("ini_options", table)
     if isinstance(settings, dict) and settings:
         return settings

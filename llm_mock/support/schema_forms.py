@@ -1,4 +1,4 @@
-"""Forms of schemas for messages, which show how an answer looks."""
+"""Outlines of schemas for messages, which show the expected answer."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from llm_mock.support.json_types import JSON, JSONObject
 from llm_mock.support.text import to_compact_json
 
 _MOST_PARTS = 60
-"""The number of parts of a schema in its form, because a schema may be recursive."""
+"""The maximum number of parts in an outline, because a schema may be recursive."""
 _ANYTHING = "…"
 
 
 class SchemaForm:
-    """The form of the answers to a schema, such as `{"city": string, "days": integer}`.
+    """The outline of a schema, such as `{"city": string, "days": integer}`.
 
     Args:
         schema: the JSON schema.
@@ -34,7 +34,7 @@ class SchemaForm:
             return _ANYTHING
         if "const" in schema:
             return to_compact_json(schema["const"])
-        # The schema may be invalid, as that of a text that is no JSON is not examined.
+        # The schema may be invalid: it is not checked for texts that are not JSON.
         for keyword in ("enum", "anyOf", "oneOf"):
             choices = schema.get(keyword)
             if isinstance(choices, list):
@@ -70,7 +70,7 @@ class SchemaForm:
         fields = [
             f"{to_compact_json(name)}: {self._format(properties.get(name))}" for name in names
         ]
-        # The other fields may be left out, so they are not named.
+        # The other fields are optional, so they are not named.
         if not {*properties} <= {*names}:
             fields.append(_ANYTHING)
         return f"{{{', '.join(fields)}}}"

@@ -22,8 +22,8 @@ _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 def get_schema_name(schema: Any) -> str | None:
     """Return the name of a schema in replies and in the history; None for None or an empty dict.
 
-    A pydantic class is named by its title, and a JSON schema by its `title` or its content. A text
-    is a name already.
+    The name of a pydantic class is its title. The name of a JSON schema is its `title`, or else its
+    content. A text is already a name.
     """
     if not schema:
         return None
@@ -33,7 +33,7 @@ def get_schema_name(schema: Any) -> str | None:
         __tracebackhide__ = True
         if not _is_pydantic_class(schema):
             expected = "a pydantic class, a JSON-schema dict, or the name of one"
-            raise InvalidReply(f"This is not a schema: {described(schema)}. Give {expected}.")
+            raise InvalidReply(f"This is not a schema: {described(schema)}. Pass {expected}.")
         schema = to_json_schema(schema)
     definitions = schema.get("$defs")
     # The schema of a recursive class is only a reference to its definition.
@@ -50,7 +50,7 @@ def get_schema_name(schema: Any) -> str | None:
 
 
 def _is_pydantic_class(schema: object) -> TypeGuard[Any]:
-    # Recognised by its method, as importing pydantic takes long.
+    # Checked by its method, because importing pydantic is slow.
     return isinstance(schema, type) and hasattr(schema, "model_json_schema")
 
 
@@ -58,7 +58,7 @@ def to_json_schema(schema: object) -> Any:
     """Return a new dict with the JSON schema of a pydantic class; any other value as it is."""
     if not _is_pydantic_class(schema):
         return schema
-    # Kept as text, because generating it takes far longer than the rest of a mocked call.
+    # Cached as text, because generating it takes far longer than the rest of a mocked call.
     if schema not in _generated:
         _generated[schema] = json.dumps(schema.model_json_schema())
     return json.loads(_generated[schema])
@@ -74,7 +74,7 @@ def find_schema_problem(schema: JSONObject) -> str | None:
         loaded = json.loads(json.dumps(schema))
         _validator_class(loaded).check_schema(loaded)
     except (TypeError, ValueError, RecursionError) as error:
-        return f"it holds what is no JSON ({error})"
+        return f"it contains a value that is not JSON ({error})"
     except SchemaError as error:
         where = _format_path(error.absolute_path).removeprefix(".")
         if where:
@@ -99,8 +99,8 @@ def find_violations(
         schema: the JSON schema.
         value: the value.
         called: the name of the value in messages.
-        strict: whether a reference to another address, which is never followed, is a violation.
-        checks_formats: whether a text of another `format` is a violation.
+        strict: whether a reference to another address is a violation; it is never followed.
+        checks_formats: whether a text that does not match its `format` is a violation.
     """
     validator, unresolvable = get_validator(json.dumps(schema), checks_formats)
     if validator is None:
@@ -130,16 +130,16 @@ def _describe_error(error: ValidationError) -> str:
 
 
 def _find_format_error(error: ValidationError) -> ValidationError | None:
-    """Return the error of a text with a wrong format, which may be one of several choices."""
+    """Return the error of a text with a wrong format, which may be nested in a union."""
     if error.validator == "format":
         return error
-    # `date | None` is a choice, whose own message does not name the format.
+    # `date | None` is a union, whose own message does not name the format.
     if error.validator not in ("anyOf", "oneOf"):
         return None
     choices = [choice for choice in error.context if choice.validator == "format"]
     if len(choices) != 1:
         return None
-    # The text is the value itself, and not within it.
+    # The text must be the value itself, not a part of it.
     [choice] = choices
     if choice.absolute_path != error.absolute_path:
         return None
@@ -147,18 +147,18 @@ def _find_format_error(error: ValidationError) -> ValidationError | None:
 
 
 def _suggest_property(error: Any) -> str:
-    """Return which key of an object may be a missing property, misspelt; or nothing."""
+    """Return a remark about a key that may be a misspelt missing property; empty without one."""
     if error.validator != "required":
         return ""
     known = error.schema.get("properties", {})
-    # Each missing property has an error of its own, which names it in its message alone.
+    # Each missing property has its own error, which names it only in the message.
     missing = [name for name in error.validator_value if error.message.startswith(repr(name))]
     unknown = [name for name in error.instance if name not in known]
     for name in unknown:
         nearest = suggest_nearest(name, missing)
         if nearest:
             return f", but {name!r} was given{nearest}"
-    # The only unknown key is probably meant for the only property that is missing.
+    # A single unknown key is probably meant as the single missing property.
     if len(unknown) == 1 and len(set(error.validator_value) - set(error.instance)) == 1:
         return f", but {unknown[0]!r} was given"
     return ""
@@ -180,7 +180,7 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 
 @functools.lru_cache
 def get_validator(schema: str, checks_formats: bool = False) -> tuple[Any, type[Exception]]:
-    """Return a validator, None for an invalid schema, and its exception for unknown references."""
+    """Return a validator (None for an invalid schema) and its exception for unknown references."""
     from jsonschema.exceptions import SchemaError
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -192,15 +192,15 @@ def get_validator(schema: str, checks_formats: bool = False) -> tuple[Any, type[
     except SchemaError:
         return None, Unresolvable
     checker = None
-    # Most schemas have no format, and need no checker.
+    # Most schemas have no format, so they need no checker.
     if checks_formats and '"format"' in schema:
         checker = get_format_checker()
-    # Without a registry of its own, the validator would fetch references from the network.
+    # Without an explicit registry, the validator would load references from the network.
     return validator(loaded, registry=Registry(), format_checker=checker), Unresolvable
 
 
 def _validator_class(schema: Any) -> Any:
-    """Return the validator class for the draft of a schema; the newest for an unknown draft."""
+    """Return the validator class for the draft of a schema; the latest one for unknown drafts."""
     from jsonschema.validators import Draft202012Validator, validator_for
 
     return validator_for(schema, default=Draft202012Validator)

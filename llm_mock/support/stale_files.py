@@ -1,4 +1,4 @@
-"""Files and folders that killed processes left: those on which no process holds a lock.
+"""Remove files and folders of killed processes, on which no process holds a lock any more.
 
 Without file locks, as on Windows, nothing is removed.
 """
@@ -16,7 +16,7 @@ def hold(descriptor: int, path: str | os.PathLike[str]) -> bool:
     """Lock a new file or folder until the descriptor is closed or the process ends.
 
     Returns:
-        Whether it still exists: another process may have removed it before it was locked.
+        Whether it still exists. Another process may have removed it before it was locked.
     """
     if sys.platform != "win32":
         import fcntl
@@ -27,7 +27,7 @@ def hold(descriptor: int, path: str | os.PathLike[str]) -> bool:
 
 
 def remove_leftovers(folder: str | os.PathLike[str], start: str, rest: str) -> None:
-    """Remove files and folders of this user in a folder on which no process holds a lock.
+    """Remove unlocked files and folders of this user from a folder.
 
     Args:
         folder: the folder.
@@ -41,7 +41,7 @@ def remove_leftovers(folder: str | os.PathLike[str], start: str, rest: str) -> N
         for entry in entries:
             if not name.fullmatch(entry.name):
                 continue
-            # Another process may have removed it meanwhile.
+            # Another process may have removed it already.
             with contextlib.suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
                 if status.st_uid == os.getuid():

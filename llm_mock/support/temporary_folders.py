@@ -15,7 +15,7 @@ from llm_mock.support.stale_files import hold, remove_leftovers
 
 START = "llm-mock-"
 REST = r"(shared|tools|user)-\w{8}"
-"""A pattern for the rest of the names: the purpose, and the addition of `tempfile`."""
+"""A pattern for the rest of the names: the purpose and the suffix of `tempfile`."""
 
 
 class TemporaryFolder:
@@ -37,8 +37,8 @@ class TemporaryFolder:
             self.path, descriptor = _create_folder(purpose)
         except OSError as error:
             raise LLMMockError(
-                f"No temporary folder can be made: {error}. Set the environment variable TMPDIR to "
-                "a folder that can be written, or make room there."
+                f"Cannot create a temporary folder: {error}. Set the environment variable TMPDIR "
+                "to a writable folder, or free disk space."
             ) from None
         self.remove = weakref.finalize(self, _remove, self.path, descriptor, os.getpid())
         """The function that removes the folder, once."""
@@ -64,7 +64,8 @@ def _create_folder(purpose: str) -> tuple[Path, int | None]:
         try:
             descriptor = os.open(path, os.O_RDONLY)
         except FileNotFoundError:
-            # Each process sweeps once, so this ends; a missing parent folder fails in `mkdtemp`.
+            # The loop ends, because each process cleans up only once. A missing parent folder is
+            # an error of `mkdtemp`.
             continue
         if hold(descriptor, path):
             return Path(path), descriptor

@@ -1,6 +1,6 @@
 """Format values, calls and numbers for messages and tables.
 
-Texts are redacted before they are cut, because half a key is not recognised as a secret.
+Texts are redacted before they are cut, because a part of a key is not recognised as a secret.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any
 
 from llm_mock.support.redaction import redact
 
-# The limits of what a message shows of a value, another message, a text and a list of names
+# The limits in a message: characters of a value, of another message and of a text; names in a list.
 SHOWN_CHARACTERS = 120
 SHOWN_MESSAGE = 500
 SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
 SHOWN_NAMES = 50
 MARGIN = 4_000
-"""The number of characters after the shown ones that are redacted; a longer secret is recognised
-by its start."""
+"""The number of further characters to redact after the shown ones. A longer secret is recognised by
+its start."""
 COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
-"""The limits of the search for the nearest name, as comparing two names takes long."""
+"""The limits of the search for the nearest name, because comparing names is slow."""
 CERTAIN = 0.8
-"""The similarity of a name that is surely a misspelt one, and not just an unknown one."""
+"""The minimum similarity of a name that is very probably misspelt, not just unknown."""
 VERSION = re.compile(r"\d+|(?<![a-z])[a-z](?![a-z])")
-"""The numbers and single letters by which similar names of models differ."""
+"""A pattern for numbers and single letters, which distinguish similar names of models."""
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
@@ -40,7 +40,7 @@ def shorten(value: object, length: int = SHOWN_CHARACTERS) -> str:
         start = redact_start(value, length)
         literal = repr(start)
         if len(value) > length and len(start) < length:
-            # The end of the text is left out, and so is the closing quote.
+            # The end of the text is omitted, so the closing quote is, too.
             beginning = _fit_line(literal[:-1], length)
             return f"{beginning}…"
         return _fit_line(literal, length)
@@ -49,13 +49,13 @@ def shorten(value: object, length: int = SHOWN_CHARACTERS) -> str:
 
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
-    """Return a name or a message on one line without secrets or control characters."""
+    """Return a name or a short message on one line without secrets or control characters."""
     examined = length + MARGIN
     return _fit_line(redact_start(name, examined), length, len(name) > examined)
 
 
 def shorten_message(text: str) -> str:
-    """Return a message of another source on one line without secrets or control characters."""
+    """Return another program's message on one line without secrets or control characters."""
     return shorten_name(text, SHOWN_MESSAGE)
 
 
@@ -65,7 +65,7 @@ def _fit_line(text: str, length: int, is_cut: bool = False) -> str:
     Args:
         text: the text.
         length: the maximum length.
-        is_cut: True if the end of the text was left out.
+        is_cut: whether the end of the text is already omitted.
     """
     line = escape_unprintable(" ".join(text.split()))
     if len(line) <= length and not is_cut:
@@ -76,8 +76,7 @@ def _fit_line(text: str, length: int, is_cut: bool = False) -> str:
 def redact_start(text: str, length: int) -> str:
     """Return at least the first `length` characters of a text without secrets.
 
-    The rest of a long text is not even examined, so a message about a huge prompt costs no more
-    than about a small one.
+    The rest of a long text is not examined, so that messages about huge prompts are not slow.
     """
     end = length + MARGIN
     if len(text) <= end:
@@ -89,11 +88,11 @@ def redact_start(text: str, length: int) -> str:
 
 
 def _copy_start(value: object, left: list[int]) -> Any:
-    """Return a copy of the first part of a JSON value, as much as a line has room for.
+    """Return a copy of the start of a JSON value that fits on a line.
 
     Args:
         value: the value.
-        left: the number of characters that may follow; it is counted down.
+        left: the remaining number of characters, which is reduced.
     """
     if left[0] <= 0:
         return None
@@ -104,7 +103,7 @@ def _copy_start(value: object, left: list[int]) -> Any:
             start = f"{value[:end]}…"
         left[0] -= len(start) + 1
         return start
-    # Exact types: a subclass may have a representation of its own.
+    # Exact types, because a subclass may have its own representation.
     if type(value) is dict:
         return _copy_start_of_dict(value, left)
     if type(value) is list or type(value) is tuple:
@@ -159,15 +158,15 @@ def _as_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
-        # An address differs in each run, and tells nothing.
+        # An address differs in each run and does not help readers.
         return _ADDRESS.sub("", repr(value))
 
 
 def described(value: object) -> str:
-    """Return a description of an invalid value: a small value itself, else its type."""
+    """Return a description of an invalid value: the value if it is small, else its type."""
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
-    # Python refuses to write longer numbers as text.
+    # Python refuses to convert longer numbers to text.
     if isinstance(value, int) and abs(value) >= 10**4000:
         return "a number of thousands of digits"
     if isinstance(value, (dict, list)):
@@ -207,10 +206,10 @@ def describe_exit(returncode: int) -> str:
 def indent_text(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
     """Return the start of a text with indented further lines and escaped control characters.
 
-    The indentation keeps its lines apart from those of the message. Empty lines and secrets are
+    The indentation separates its lines from the lines of the message. Empty lines and secrets are
     removed.
     """
-    # Redacted before it is cut: half a key is not recognised.
+    # Redacted before it is cut, because a part of a key is not recognised.
     start = redact_start(text, length)[:length]
     lines = [line.expandtabs(4).rstrip() for line in start.splitlines()]
     escaped = [escape_unprintable(line) for line in lines if line]
@@ -251,7 +250,7 @@ def format_short_seconds(duration: float) -> str:
         minutes, seconds = divmod(duration, 60)
         return f"{int(minutes)}m {int(seconds):02}s"
     milliseconds = duration * 1000
-    # Rounded before the unit is chosen: 999.9 ms are written as 1.0s.
+    # Rounded before the unit is chosen, so that 999.9 ms are written as 1.0s.
     if round(milliseconds) >= 1000:
         return f"{duration:.1f}s"
     return f"{milliseconds:.0f}ms"
@@ -285,7 +284,7 @@ def format_columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
 
     Args:
         rows: the cells of each row.
-        leading: the number of columns that are aligned to the left; the others to the right.
+        leading: the number of columns to align to the left; others are aligned to the right.
     """
     columns = zip(*rows, strict=True)
     widths = [max(map(len, column)) for column in columns]
@@ -302,7 +301,7 @@ def format_columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
 
 
 def find_nearest(unknown: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the nearest name; None if there is none of at least this similarity."""
+    """Return the nearest name with at least this similarity; None without one."""
     import difflib
 
     compared = list(islice(known, COMPARED_NAMES))
@@ -311,9 +310,9 @@ def find_nearest(unknown: str, known: Iterable[str], cutoff: float = 0.6) -> str
 
 
 def find_nearest_text(text: str, known: Sequence[str]) -> str | None:
-    """Return the text that surely was meant; None if there is none.
+    """Return the text that was very probably meant; None without one.
 
-    One that differs only in upper and lower case is the nearest, however many letters do.
+    A text that differs only in upper and lower case is always the nearest.
     """
     for other in known:
         if differs_in_case(text, other):
@@ -327,8 +326,8 @@ def suggest_nearest(unknown: str, known: Iterable[str], prefix: str = "") -> str
     Args:
         unknown: the name.
         known: the names that exist.
-        prefix: what most names begin with. If the unknown one does too, only the ends are compared,
-            because the same beginning makes all names similar.
+        prefix: a prefix of most names. If the unknown name has it, too, only the rest is compared,
+            because the same prefix makes all names similar.
     """
     if not unknown.startswith(prefix):
         prefix = ""
@@ -338,7 +337,7 @@ def suggest_nearest(unknown: str, known: Iterable[str], prefix: str = "") -> str
 
 
 def describe_respelt(name: str, called: Sequence[str]) -> str:
-    """Return a sentence about a called model whose name is another spelling of a name, or nothing.
+    """Return a sentence about a called model with another spelling of a name; empty without one.
 
     Example:
         `gpt-5` for `gpt5` or for `openai:gpt-5`, but not for `openai/gpt-5`, another model.
@@ -348,7 +347,7 @@ def describe_respelt(name: str, called: Sequence[str]) -> str:
     spellings = {_get_letters(name), _get_letters(name.partition(":")[2])}
     for other in called:
         if _get_letters(other) in spellings:
-            return f"There is no call of {name!r}, but of {other!r}: write {other!r}."
+            return f"No call to {name!r} was made, but calls to {other!r} were. Write {other!r}."
     return ""
 
 
@@ -372,7 +371,7 @@ def is_one_letter_off(name: str, other: str) -> bool:
 
 
 def _remove_one_letter(name: str) -> set[str]:
-    """Return a name, and all that remains of it without one letter."""
+    """Return a name, and the name without each one of its letters."""
     names = {name}
     for index in range(len(name)):
         before = name[:index]
@@ -382,7 +381,7 @@ def _remove_one_letter(name: str) -> set[str]:
 
 
 def find_with_other_prefix(name: str, called: Iterable[str]) -> str | None:
-    """Return a called model whose name is a name with or without a prefix; None if there is none.
+    """Return a called model whose name differs only by a prefix; None without one.
 
     Example:
         `gpt-5` for `openai/gpt-5`, which may also be another model.
@@ -394,7 +393,7 @@ def find_with_other_prefix(name: str, called: Iterable[str]) -> str | None:
 
 
 def has_prefix(name: str, model: str) -> bool:
-    """Return whether a name is that of a model after a prefix, such as `openai/gpt-5`."""
+    """Return whether a name is a prefix and the name of a model, such as `openai/gpt-5`."""
     return name.endswith((f"/{model}", f":{model}"))
 
 
@@ -406,12 +405,12 @@ def differs_in_case(text: object, other: object) -> bool:
 
 
 def _get_letters(name: str) -> str:
-    """Return the name of a model without the signs and cases that people confuse."""
+    """Return the name of a model in lower case and without separators."""
     return re.sub("[-_. ]", "", name).lower()
 
 
 def suggest_name(unknown: str, known: Sequence[str]) -> str:
-    """Return the end of a message that suggests the nearest known name, or all."""
+    """Return the end of a message that suggests the nearest known name, or lists all names."""
     nearest = suggest_nearest(unknown, known)
     if nearest:
         return nearest

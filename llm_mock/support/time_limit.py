@@ -1,10 +1,10 @@
 """Time limit of a run, such as that of a case.
 
-On the main thread a timer of the system ends the run wherever Python checks for signals: in Python
-code, during sleeps and waits, and in a regular expression. In another thread, and on Windows, an
-exception is raised in the thread between two steps of Python code. Code that waits in C is
-abandoned there until it returns, and code that never returns to Python cannot be ended; so regular
-expressions of assertions run in a process of their own there (`patterns.py`).
+On the main thread, a timer of the system ends the run wherever Python checks for signals: in Python
+code, during sleeps and waits, and in a regular expression. In other threads, and on Windows, an
+exception is raised in the thread between two steps of Python code. There, code that waits in C is
+abandoned until it returns, and code that never returns to Python cannot be ended. Therefore regular
+expressions of assertions run in a separate process there (`patterns.py`).
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from llm_mock.support.deadline import Deadline
 
 Result = TypeVar("Result")
 
-# The code of a project may catch the exception, for instance by a bare `except`.
+# The code of a project may catch the exception, for example with a bare `except`.
 RETRY_SECONDS = 5.0
-"""The seconds until a run that goes on is ended again."""
+"""The seconds until the exception is raised again in a run that continues."""
 GRACE_SECONDS = 2.0
-"""The seconds to wait for the thread of a run that was ended."""
+"""The seconds to wait for the thread of an ended run."""
 SLACK_SECONDS = 0.1
-"""The seconds in which a run ends by itself that waits no longer than its time limit."""
+"""The seconds that a run gets to end by itself if its own waits end at the time limit."""
 TRACED_SECONDS = 0.3
-"""The seconds that all traced threads may stop."""
+"""The maximum seconds for which all traced threads may stop."""
 
 
 class CaseTimedOut(BaseException):
-    """The time of a case is up.
+    """An error for a case that exceeded its time limit.
 
-    It is not an `Exception`, because the code of a project catches those.
+    It is not an `Exception`, because the code of a project often catches every `Exception`.
     """
 
     during: str | None = None
     """The part of the run that did not end, if known."""
 
 
-# A context variable, as several cases run in threads of their own.
+# A context variable, because several cases may run in parallel threads.
 _deadline: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar(
     "deadline",
     default=None,
@@ -60,7 +60,7 @@ def run_with_limit(seconds: float, action: Callable[[], Result]) -> Result:
         action: the function to call.
 
     Raises:
-        CaseTimedOut: the action took longer, and was ended.
+        CaseTimedOut: the action exceeded the time limit and was ended.
     """
     if _has_signals():
         return _run_with_signal(seconds, action)
@@ -68,7 +68,7 @@ def run_with_limit(seconds: float, action: Callable[[], Result]) -> Result:
 
 
 def _has_signals() -> bool:
-    """Return whether a signal can end what this thread does."""
+    """Return whether a signal can interrupt this thread."""
     is_main_thread = threading.current_thread() is threading.main_thread()
     # Windows has no timers that send signals.
     return is_main_thread and hasattr(signal, "setitimer")
@@ -83,22 +83,22 @@ def get_seconds_left(most: float) -> float:
 
 
 def check_time() -> None:
-    """Raise CaseTimedOut if the time of the run is up."""
+    """Raise CaseTimedOut if the run exceeded its time limit."""
     deadline = _deadline.get()
     if deadline is not None and not deadline.left:
         raise CaseTimedOut
 
 
 def is_ended_in_thread() -> bool:
-    """Return whether the end of this run is an exception that is raised in its thread."""
+    """Return whether this run is ended by an exception that is raised in its thread."""
     return _deadline.get() is not None and not _has_signals()
 
 
 def run_uninterrupted(action: Callable[[], Result]) -> Result:
-    """Run an action that ends itself in time, such as a process with a timeout.
+    """Run an action that ends by itself in time, such as a process with a timeout.
 
-    The exception that ends a run would interrupt it while it kills the process and closes its
-    pipes, so it runs in a thread in which none is raised.
+    It runs in a separate thread, because the exception that ends a run must not interrupt it while
+    it kills the process and closes its pipes.
     """
     if not is_ended_in_thread():
         return action()
@@ -111,7 +111,7 @@ def run_uninterrupted(action: Callable[[], Result]) -> Result:
             future.set_exception(error)
 
     context = contextvars.copy_context()
-    # A daemon, as those of cases: after Ctrl-C, the end of the program waits for no process.
+    # A daemon, like the threads of cases, so that the program ends after Ctrl-C without a wait.
     thread = threading.Thread(target=context.run, args=(run,), daemon=True)
     thread.start()
     return future.result()
@@ -125,7 +125,7 @@ def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:
     is_done = False
 
     def end(number: int, frame: object) -> None:
-        # The signal may arrive between the end of the action and the removal of the timer.
+        # The signal may arrive after the action ended but before the timer is removed.
         if not is_done:
             raise CaseTimedOut
 
@@ -136,10 +136,10 @@ def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:
         signal.setitimer(signal.ITIMER_REAL, seconds, RETRY_SECONDS)
         return action()
     finally:
-        # Before all else, so that no signal interrupts the cleanup.
+        # Set first, so that no signal interrupts the cleanup.
         is_done = True
         signal.setitimer(signal.ITIMER_REAL, 0)
-        # None stands for a handler that was not installed by Python.
+        # None means that the handler was not installed by Python.
         signal.signal(signal.SIGALRM, previous_handler or signal.SIG_DFL)
         _deadline.reset(token)
         if other_timer:
@@ -156,16 +156,16 @@ def _run_in_thread(seconds: float, action: Callable[[], Result]) -> Result:
 
     def run() -> None:
         _deadline.set(Deadline(seconds))
-        # It may be raised here after the action has returned.
+        # The exception may be raised here after the action returned.
         with contextlib.suppress(CaseTimedOut):
             try:
                 results.append(action())
             except BaseException as error:
-                # Raised again in the waiting thread.
+                # The waiting thread raises it again.
                 errors.append(error)
         done.set()
 
-    # The mock of the test is found by context variables, so the thread needs a copy of them.
+    # Context variables lead to the mock of the test, so the thread needs a copy of them.
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(run,), daemon=True)
     thread.start()
@@ -183,31 +183,31 @@ def _run_in_thread(seconds: float, action: Callable[[], Result]) -> Result:
 
 
 def _raise_in(thread: threading.Thread, error: type[BaseException] | None) -> None:
-    """Raise an exception in a thread as soon as that runs Python code; None takes it back."""
-    # The only way; Python has no public function.
+    """Raise an exception in a thread as soon as it runs Python code; None cancels this."""
+    # Python has no public function for this.
     identifier = ctypes.c_ulong(thread.ident or 0)
     exception = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, exception)
 
 
 def _stops_traced_threads() -> bool:
-    """Return whether all traced threads stop while an exception waits for one of them.
+    """Return whether all traced threads stop while an exception is pending for one of them.
 
-    That is so in Python 3.11, under coverage or a debugger, until the thread runs Python code.
+    This happens in Python 3.11 with coverage or a debugger, until that thread runs Python code.
     """
     traced = sys.gettrace() is not None or threading.gettrace() is not None
     return traced and sys.version_info[:2] == (3, 11)
 
 
 def _raise_untraced(thread: threading.Thread, done: threading.Event) -> None:
-    """End a thread if it runs Python code, and leave it if it waits in C."""
+    """End a thread if it runs Python code; abandon it if it waits in C."""
     tracer = sys.gettrace()
     sys.settrace(None)
     try:
         _raise_in(thread, CaseTimedOut)
         if not done.wait(TRACED_SECONDS):
             _raise_in(thread, None)
-            # The threads stop until any exception was raised.
+            # The traced threads stop until the pending exception is raised.
             with contextlib.suppress(CaseTimedOut):
                 _raise_in(threading.current_thread(), CaseTimedOut)
                 done.wait(TRACED_SECONDS)

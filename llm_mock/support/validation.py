@@ -1,4 +1,4 @@
-"""Messages about invalid data in a file, for the author of the file."""
+"""Create messages about invalid data in a file, for the author of the file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Number = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[Number, pydantic.Field(gt=0, le=LONGEST)]
 """A time limit in a file."""
 Text = Annotated[str, pydantic.Field(pattern=r"\S")]
-"""A text in a file that is more than spaces."""
+"""A text in a file that is not empty or blank."""
 Location = Sequence[str | int]
-"""Keys and positions that lead to a part of a file."""
+"""The keys and positions of a part of a file."""
 QUOTABLE = (bool, int, float, datetime.date)
-"""The types that YAML reads from a text without quotes."""
+"""The types that YAML may read from a text without quotes."""
 SHOWN_NUMBER = 10**20
-"""The number from which messages leave a whole number out."""
+"""The limit from which messages omit a whole number."""
 EXTENSION = "x-"
 Schema = JSONObject
 """A JSON schema."""
@@ -70,9 +70,9 @@ _LIMITS: dict[str, Callable[[Any], str]] = {
 
 
 class WithExtensions(pydantic.BaseModel):
-    """A file whose top-level keys with the prefix `x-` are ignored.
+    """A file in which top-level keys with the prefix `x-` are ignored.
 
-    Authors use them for parts that YAML anchors refer to.
+    Authors use such keys for parts with YAML anchors.
     """
 
     model_config = ConfigDict(json_schema_extra={"patternProperties": {f"^{EXTENSION}": {}}})
@@ -86,7 +86,7 @@ class WithExtensions(pydantic.BaseModel):
 
 
 def is_extension(key: object) -> bool:
-    """Return whether a key at the top of a file is an extension of its author."""
+    """Return whether a top-level key of a file is an extension of its author."""
     return isinstance(key, str) and key.startswith(EXTENSION)
 
 
@@ -96,7 +96,7 @@ class Problem(NamedTuple):
     location: tuple[str | int, ...]
     text: str
     names_place: bool
-    """Whether the text itself names the last key of the location."""
+    """Whether the text already names the last key of the location."""
 
 
 def list_problems(error: pydantic.ValidationError, schema: Schema) -> Iterator[Problem]:
@@ -109,7 +109,7 @@ def list_problems(error: pydantic.ValidationError, schema: Schema) -> Iterator[P
     for details in error.errors():
         steps: list[str | int] = []
         for step in details["loc"]:
-            # pydantic marks a problem of a key, not of its value, by a step of its own.
+            # pydantic marks a problem of a key (not of its value) with this step.
             if step == "[key]":
                 steps.append("(key)")
             elif isinstance(step, (str, int)):
@@ -158,7 +158,7 @@ def _describe_unknown_tag(
     if isinstance(tag, str):
         suggestion = suggest_nearest(tag, known)
         if suggestion:
-            # A suggestion ends with a question mark.
+            # After a suggestion, which ends with a question mark, a new sentence begins.
             problem += suggestion
             separator = " Known"
     text = f"{problem}{separator} are {', '.join(known)}"
@@ -166,7 +166,7 @@ def _describe_unknown_tag(
 
 
 def _describe_problem(details: ErrorDetails) -> str:
-    """Return a problem in the terms of the author of the file."""
+    """Return a problem in the terms of the file, not of pydantic."""
     kind = details["type"]
     data = details["input"]
     context = details.get("ctx", {})
@@ -205,7 +205,7 @@ def describe_data(value: object) -> str:
 
 def _describe_number(value: float) -> str:
     if isinstance(value, float):
-        # YAML has names of its own for these.
+        # YAML has its own names for these.
         if math.isnan(value):
             return ".nan"
         if math.isinf(value):
@@ -221,8 +221,8 @@ def _resolve_steps(
 ) -> tuple[tuple[str | int, ...], list[Schema]]:
     """Return the location in the file for steps of pydantic, and the schemas that apply there.
 
-    Where a key such as `type` says which of several forms a part has, pydantic has a step of its
-    own for the form, which is not in the file.
+    If a key such as `type` selects one of several forms of a part, pydantic adds a step for the
+    form, which is not in the file.
     """
     definitions = schema.get("$defs", {})
     location: tuple[str | int, ...] = ()
@@ -243,7 +243,7 @@ def _resolve_steps(
 
 
 def _find_form(parts: Sequence[Schema], step: str | int) -> str | None:
-    """Return the reference of the form that a step of pydantic names, if it names one."""
+    """Return the reference of the form that a step of pydantic names; None without one."""
     for part in parts:
         if "discriminator" in part:
             mapping: dict[str | int, str] = part["discriminator"]["mapping"]
@@ -253,7 +253,7 @@ def _find_form(parts: Sequence[Schema], step: str | int) -> str | None:
 
 
 def _list_alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> list[Schema]:
-    """Return the schemas of which a part must fit one, with references resolved."""
+    """Return the alternative schemas of a part, with references resolved."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         schema = definitions[name]

@@ -1,4 +1,4 @@
-"""Read YAML files with the line of each part, and write readable ones."""
+"""Read YAML files with the line of each part, and write readable YAML files."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from yaml import CSafeDumper as SafeDumper
     from yaml import CSafeLoader as SafeLoader
 else:
-    # libyaml is ten times as fast, and not everywhere.
+    # libyaml is ten times as fast, but not available everywhere.
     SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# For the whole module: an invalid file is reported on the line that reads it.
+# Hides all functions of this module, so that an invalid file is reported on the line that reads it.
 __tracebackhide__ = True
 WIDTH = 110
 LARGEST = 200_000
-"""The maximum number of nodes of a file when each reference is written out."""
+"""The maximum number of nodes of a file after its references are expanded."""
 
 MOST_PARTS = 100_000
-"""The maximum number of keys and values of a hand-written file, as more take seconds to read."""
+"""The maximum number of keys and values of a hand-written file, because more take seconds."""
 
 DEEPEST = 300
-"""The maximum depth of nested parts; `libyaml` crashes for far more."""
-TOO_DEEP = "it is nested too deep"
+"""The maximum depth of nested parts; `libyaml` crashes if the depth is far greater."""
+TOO_DEEP = "it is nested too deeply"
 LARGEST_NUMBER = 10**4000
-"""The number from which Python refuses to write a number as text."""
+"""The limit from which Python refuses to convert a number to text."""
 SHOWN_PROBLEMS = 50
 MOST_PROBLEMS = 1_000
-"""The number of problems that are described, of which the first in the file are printed."""
+"""The maximum number of problems to describe; the first ones in the file are printed."""
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 Owner = Callable[[Location], tuple[str, int]]
@@ -57,7 +57,7 @@ class Document:
     data: Any
     _root: yaml.Node | None
     _parts: dict[yaml.Node, dict[str, tuple[yaml.Node, int]]] = field(default_factory=dict)
-    """The value and the line of each key, for mappings that were searched before."""
+    """The value and the line of each key, cached for mappings."""
 
     def line_of(self, location: Iterable[str | int]) -> int:
         """Return the line, from 1, of the part at a location, or of the nearest part above it."""
@@ -73,7 +73,7 @@ class Document:
         step: str | int,
         line: int,
     ) -> tuple[yaml.Node | None, int]:
-        """Return a part of a node with its line; None with the given line if there is none."""
+        """Return a part of a node with its line; None with the line of the node without one."""
         if isinstance(node, yaml.MappingNode):
             if node not in self._parts:
                 self._parts[node] = _index_mapping(node)
@@ -96,11 +96,11 @@ class Document:
         Args:
             model: the pydantic model.
             owner: returns the name of the part of the file that a location belongs to, such as a
-                case, and the number of steps to it; by default, messages have the whole location.
+                case, and the number of steps to it; by default, messages show the whole location.
 
         Raises:
             InvalidFile: it is invalid; the message has the line of each problem, and the nearest
-                known key for an unknown one.
+                known key for an unknown key.
         """
         try:
             return model.model_validate(self.data)
@@ -112,7 +112,7 @@ class Document:
         for problem in problems:
             text = locate_problem(problem, owner)
             located.append((problem.location, text))
-        # Outside of the `except` block, as an error of pydantic in the traceback helps nobody.
+        # Outside of the `except` block, so that the traceback does not show the error of pydantic.
         raise self.errors(located, total) from None
 
     def errors(self, problems: Sequence[tuple[Location, str]], total: int = 0) -> InvalidFile:
@@ -120,10 +120,10 @@ class Document:
 
         Args:
             problems: the location and the text of each.
-            total: the number of problems, if these are not all.
+            total: the total number of problems, if there are more than these.
         """
         located = [(self.line_of(location), text) for location, text in problems]
-        # By the line alone: problems of one line stay in their order.
+        # Sorted only by the line, so that problems on one line keep their order.
         located.sort(key=lambda problem: problem[0])
         lines = []
         for line, text in located[:SHOWN_PROBLEMS]:
@@ -137,7 +137,7 @@ class Document:
 def _index_mapping(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, int]]:
     """Return the value and the line of each key."""
     index = {}
-    # Backwards, so that the first of equal keys remains.
+    # In reverse order, so that the first of several equal keys remains.
     for key, value in reversed(node.value):
         line = key.start_mark.line + 1
         index[key.value] = (value, line)
@@ -158,7 +158,7 @@ def locate_problem(problem: Problem, owner: Owner | None = None) -> str:
 
 
 class _Loader(SafeLoader):
-    """Loads plain data only, and refuses a duplicate key."""
+    """A loader that loads only plain data and refuses duplicate keys."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -210,7 +210,7 @@ HINTS = {
     "mapping values are not allowed in this context": "; put a text with ': ' in quotes",
     "found a tab character that violates indentation": "; indent with spaces",
 }
-"""The fixes of frequent problems, by the text of the parser in C."""
+"""The fixes of frequent problems, by the message of the parser in C."""
 
 
 def load(path: Path) -> Document:
@@ -269,23 +269,23 @@ NOT_CONSTRUCTED = (
     TypeError,
     ValueError,
 )
-"""The exceptions of PyYAML for a value that does not fit its tag, which it does not check."""
+"""The exceptions that PyYAML raises for a value that does not match its tag."""
 
 
 def _construct(loader: _Loader, root: yaml.Node) -> Any:
     try:
         return loader.construct_document(root)
     except NOT_CONSTRUCTED:
-        # PyYAML does not say which part it was, so each is tried on its own.
+        # PyYAML does not name the part, so each part is tried separately.
         wrong_parts = filter(_is_wrong, _list_tagged(root))
         part = next(wrong_parts, root)
     value = shorten(part.value, 60) if isinstance(part, yaml.ScalarNode) else "this"
     type_name = part.tag.rpartition(":")[2]
-    raise _create_error(f"{value} is no {type_name}", part)
+    raise _create_error(f"{value} is not a valid {type_name}", part)
 
 
 def _list_tagged(node: yaml.Node) -> Iterator[yaml.Node]:
-    """Yield the parts of a document that may not fit their tag: all but plain containers."""
+    """Yield the parts of a document that may not match their tag: all except plain containers."""
     if node.tag not in PLAIN_TAGS or isinstance(node, yaml.ScalarNode):
         yield node
     for child in _list_children(node):
@@ -302,8 +302,8 @@ def _is_wrong(part: yaml.Node) -> bool:
 
 
 def _check_nesting(text: str) -> None:
-    """Refuse what is nested too deep, before `libyaml` makes a tree of it."""
-    # Most files need no events: they have neither deep indentation nor many brackets.
+    """Refuse a text that is nested too deeply, before `libyaml` creates a tree of it."""
+    # Most files skip the parsing of events, without deep indentation and many brackets.
     if not _INDENTED.search(text) and _count_open_brackets(text) < 100:
         return
     depth = 0
@@ -317,8 +317,8 @@ def _check_nesting(text: str) -> None:
 
 
 def _check_number_of_parts(text: str, most: int) -> None:
-    """Refuse a file of very many parts."""
-    # Parts are counted only if the text has as many characters between them.
+    """Refuse a file with too many parts."""
+    # Parts are counted only if the text has enough separators for too many parts.
     separators = sum(map(text.count, (":", "-", ",", "[", "{", "?")))
     if separators < most // 2:
         return
@@ -330,7 +330,7 @@ def _check_number_of_parts(text: str, most: int) -> None:
 
 
 def _count_open_brackets(text: str) -> int:
-    """Return the maximum number of open brackets; those in texts count too."""
+    """Return the maximum number of open brackets; brackets in texts count, too."""
     most = 0
     opened = 0
     for bracket in re.findall(r"[\[\]{}]", text):
@@ -343,14 +343,14 @@ def _count_open_brackets(text: str) -> int:
 
 
 def _check_aliases(root: yaml.Node | None) -> None:
-    """Refuse references by which a file contains itself, or repeats large parts many times."""
+    """Refuse circular references, and references that repeat large parts many times."""
     measured: dict[int, tuple[int, int]] = {}
 
     def measure(node: yaml.Node | None) -> tuple[int, int]:
         """Return the number of nodes and the depth of a part."""
         key = id(node)
         if key not in measured:
-            # Until it is known: what contains itself is as large as can be.
+            # Until its size is known. A part that contains itself is found with this size.
             measured[key] = (LARGEST, 0)
             size = 1
             depth = 0
@@ -361,7 +361,7 @@ def _check_aliases(root: yaml.Node | None) -> None:
             measured[key] = (size, depth + 1)
         size, depth = measured[key]
         if size >= LARGEST:
-            problem = "its references are circular, or expand to too much"
+            problem = "its references are circular, or too large when expanded"
             raise _create_error(problem, node)
         if depth > DEEPEST:
             raise _create_error(TOO_DEEP, node)
@@ -388,7 +388,7 @@ class InlineFields(dict[str, Any]):
 
 
 class _Dumper(SafeDumper):
-    """Writes texts of several lines as blocks, and repeats data instead of using references."""
+    """A dumper that writes multi-line texts as blocks and never uses references."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True

@@ -118,7 +118,7 @@ def test_unused_replies_are_those_of_the_test(
     assert message is not None
     count, reply = message.splitlines()[:2]
     assert (count, reply.partition("  (")[0]) == (
-        "One queued reply was not asked for:",
+        "One queued reply was not used:",
         "  - m  → 'queued'",
     )
     assert mock_llm_calls.get_model("m").prompt("here").text() == "queued"

@@ -372,7 +372,10 @@ def test_a_run_that_fails_is_told_and_the_rest_goes_on(
 
 def test_check_and_write_exclude_each_other() -> None:
     code, output = run("--check", "--write", ".")
-    assert (code, "--check writes nothing: give --check or --write." in output) == (2, True)
+    assert (code, "--check writes nothing: use only one of --check and --write." in output) == (
+        2,
+        True,
+    )
 
 
 def test_a_missing_libcst_is_named_with_what_installs_it(tmp_path: Path) -> None:

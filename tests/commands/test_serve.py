@@ -361,7 +361,7 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
         ),
         (
             "replies:\n  - {text: a, tool_result: b, has_tool_result: false}",
-            "script.yaml:2: reply 1: has_tool_result=False beside tool_result: no call matches",
+            "script.yaml:2: reply 1: No call can match both has_tool_result=False and",
         ),
         ("replies:\n  - {text: [a", "script.yaml:3: is not valid YAML"),
         ("- a", "script.yaml:1: "),
@@ -504,17 +504,14 @@ def test_an_upstream_is_a_name_and_a_url(
 def test_an_upstream_needs_a_cassette() -> None:
     result = CliRunner().invoke(main, ["serve", "--upstream", "own=http://a.test"])
     assert result.exit_code == 2
-    assert (
-        "--upstream names a server to record, and there is no --record CASSETTE: give it, too."
-        in " ".join(result.output.split())
-    )
+    assert "--upstream needs --record CASSETTE: use both." in " ".join(result.output.split())
 
 
 def test_strict_and_record_do_not_go_together() -> None:
     result = CliRunner().invoke(main, ["serve", "--strict", "error", "--record", "calls.yaml"])
     assert result.exit_code == 2
     assert (
-        "--strict error refuses the calls that --record sends to the provider: give one of them."
+        "--strict error refuses the calls that --record sends to the provider: use only one of them."
         in result.output
     )
 

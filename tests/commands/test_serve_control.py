@@ -287,7 +287,7 @@ def test_as_many_responses_are_stored_as_calls_are_kept(
         ),
         (
             {"replies": [{"text": "a", "times": 1}, {"prompt": "", "text": "b"}]},
-            "replies[1]: prompt='' matches every text: remove it, or give a part of the prompt",
+            "replies[1]: prompt='' matches every text: remove it, or pass a part of the prompt",
         ),
         (
             {"replies": [{"text": "a"}, {"tool_result": "x", "has_tool_result": False}]},
@@ -391,7 +391,7 @@ def test_a_reply_with_times_must_be_used_and_others_need_not(client: Client) -> 
     assert client.get("unused") == {"unused": unused}
     assert client.get("verdict") == {
         "passed": False,
-        "message": (f"One queued reply was not asked for:\n  - {unused[0]}\n{UNUSED_REPLY_ADVICE}"),
+        "message": (f"One queued reply was not used:\n  - {unused[0]}\n{UNUSED_REPLY_ADVICE}"),
         "calls": 1,
         "answered_by_default": 0,
         "problems": [],

@@ -133,7 +133,7 @@ def test_the_cost_limit_of_the_settings_is_no_error_for_a_target(project: Path) 
 def test_a_wrong_amount_is_an_error(project: Path) -> None:
     set_ini(project, "llm_mock_budget = cost=much")
     result = run("../role.yaml", "../suite.yaml")
-    assert (result.exit_code, "given as the cost of ini llm_mock_budget" in result.stderr) == (
+    assert (result.exit_code, "set as the cost of ini llm_mock_budget" in result.stderr) == (
         1,
         True,
     )

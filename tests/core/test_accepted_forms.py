@@ -100,7 +100,7 @@ def test_usage_has_the_names_of_llm_or_of_the_providers(usage: Any) -> None:
 
 
 def test_a_count_of_usage_is_given_once() -> None:
-    with pytest.raises(InvalidReply, match="has input and input_tokens: give one of them"):
+    with pytest.raises(InvalidReply, match="has both input and input_tokens: remove one of them"):
         Reply("Hello", usage={"input": 1, "input_tokens": 1})
     with pytest.raises(InvalidReply, match="input_tokens of the usage is -1"):
         Reply("Hello", usage={"input": -1})

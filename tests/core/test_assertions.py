@@ -43,7 +43,7 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
     with pytest.raises(AssertionError) as caught:
         model.assert_called_with("pears", schema=Answer, system="Be brief")
     assert str(caught.value) == (
-        "No call of model 'm' matches: schema Answer, prompt contains 'pears', system contains "
+        "No call to model 'm' matches: schema Answer, prompt contains 'pears', system contains "
         "'Be brief'.\n"
         "The nearest is call 2, but the schema is none, not Answer and the system prompt '' is not "
         "one that contains 'Be brief'.\n"
@@ -56,7 +56,7 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("m", "The first argument is a text of the prompt; write model='m'."),
+        ("m", "The first argument is a text in the prompt. For a model, write model='m'."),
         ("Be brief", " (the system prompt contains it: write system='Be brief')"),
         ("brief", " (the system prompt contains it: write system='brief')"),
         ("Be long", ""),
@@ -167,14 +167,14 @@ def test_one_call_is_neither_none_nor_two() -> None:
     assert (model.last_call["prompt"], get_model.last_call["prompt"]) == ("b", "b")
     made = "\nCalls that were made:\n  1. m  'a'  → {\"success\": true}"
     for assertion, message in (
-        (model.assert_called_once, f"Expected 1 call of model 'm', got 2.{made}"),
-        (lambda: model.assert_called_once_with("a"), f"Expected 1 call of model 'm', got 2.{made}"),
-        (model.assert_not_called, f"Expected no call of model 'm', got 2.{made}"),
+        (model.assert_called_once, f"Expected 1 call to model 'm', got 2.{made}"),
+        (lambda: model.assert_called_once_with("a"), f"Expected 1 call to model 'm', got 2.{made}"),
+        (model.assert_not_called, f"Expected no call to model 'm', got 2.{made}"),
         (
             get_model.assert_not_called,
-            "Expected no call of any model, got 3.\nCalls that were made:\n  1. other ",
+            "Expected no call to any model, got 3.\nCalls that were made:\n  1. other ",
         ),
-        (get_model.assert_called_once, "Expected 1 call of any model, got 3."),
+        (get_model.assert_called_once, "Expected 1 call to any model, got 3."),
     ):
         with pytest.raises(AssertionError) as caught:
             assertion()
@@ -188,7 +188,8 @@ def test_one_call_is_neither_none_nor_two() -> None:
     with pytest.raises(AssertionError) as caught:
         get_model.assert_called_once_with("b", model="m")
     assert str(caught.value).splitlines()[-2] == (
-        "The calls of all models count: 1 of other, 2 of m. To count the calls of one model, use "
+        "This assertion counts the calls to all models: 1 to other, 2 to m. To count the calls to "
+        "one model, use "
         "get_model('m')."
     )
     with pytest.raises(AssertionError) as caught:
@@ -208,7 +209,7 @@ def test_the_calls_of_a_single_model_are_not_counted_by_model() -> None:
         with pytest.raises(AssertionError) as caught:
             assertion()
         assert str(caught.value) == (
-            "Expected 1 call of any model, got 2.\nCalls that were made:\n  1. m  'a'  → 'Hi'\n"
+            "Expected 1 call to any model, got 2.\nCalls that were made:\n  1. m  'a'  → 'Hi'\n"
             "  2. m  'a'  → 'Hi'"
         )
 
@@ -228,7 +229,7 @@ def test_an_assertion_about_calls_names_the_embedding_model_that_was_called() ->
     get_model.get_embedding_model("first").embed("Hello")
     get_model.get_embedding_model("second").embed("Hello")
     found = (
-        "Only embedding models were called: 'first' last embedded [\"Hello\"]. All of it is in "
+        "Only embedding models were called: 'first' last embedded [\"Hello\"]. For all calls, see "
         "get_embedding_model('first').call_history."
     )
     with pytest.raises(AssertionError) as raised:
@@ -237,7 +238,7 @@ def test_an_assertion_about_calls_names_the_embedding_model_that_was_called() ->
     with pytest.raises(AssertionError) as raised:
         get_model.assert_not_called()
     assert str(raised.value) == (
-        f"Expected no call of any model. {found} For one model, use "
+        f"Expected no call to any model. {found} For one model, use "
         "get_model(…).assert_not_called()."
     )
     get_model("m").assert_not_called()
@@ -277,11 +278,11 @@ def test_a_key_that_no_tool_result_has_is_told(wanted: Any, hint: str) -> None:
 PRICE = '{"price": 12}'
 OTHER_FORM = f"Call 2 has these tool results in another form: write tool_results=['{PRICE}']."
 NO_FIELD = (
-    "A tool result has the fields name, output, is_error, not 'price'. To compare the output, give "
-    f"its text. That of call 2 is '{PRICE}'."
+    "A tool result has the fields name, output, is_error, not 'price'. To compare the output, pass "
+    f"its text. The output in call 2 is '{PRICE}'."
 )
 NO_PROMPT = (
-    "Call 2 returns tool results, so it has no prompt of its own. Leave out the prompt, or check "
+    "Call 2 returns tool results, so its prompt is empty. Leave out the prompt, or check "
     "the text in messages[1] of that call."
 )
 
@@ -397,7 +398,7 @@ def test_the_system_prompt_of_an_earlier_turn_is_found(
     with pytest.raises(AssertionError) as caught:
         mock.assert_called_with(**conditions)
     hint = (
-        "Call 2 has this system prompt as its first message. Leave out system, and check "
+        "Call 2 has this system prompt only as its first message. Leave out system, and check "
         "messages[0] of that call."
     )
     assert list_hints(caught.value) == [hint] * is_told
@@ -438,7 +439,7 @@ def test_a_call_that_differs_in_case_alone_is_nearer_than_one_with_more_words_al
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("hello", " That of call 2 does, but upper and lower case differ."),
+        ("hello", " The prompt of call 2 contains it in another case."),
         ("hallo", ""),
     ],
 )
@@ -476,7 +477,7 @@ def test_a_failed_call_is_a_call() -> None:
 def test_what_no_call_can_have_been_is_refused() -> None:
     model = MockLLMModel("m")
     model.prompt("Hi")
-    with pytest.raises(InvalidReply, match="turn=0: give a whole number from 1"):
+    with pytest.raises(InvalidReply, match="turn=0: pass a whole number of at least 1"):
         model.assert_called_with(turn=0)
 
 
@@ -486,8 +487,8 @@ def test_a_prompt_that_is_given_twice_is_refused() -> None:
     with pytest.raises(TypeError) as caught:
         model.assert_called_with("m", prompt="apples")
     assert str(caught.value) == (
-        "The prompt is given twice, as the first argument ('m') and as prompt=: give it once. A "
-        "model is given as model=."
+        "Got two prompts, the first argument ('m') and prompt=: pass only one. For a model, use "
+        "model=."
     )
 
 
@@ -506,7 +507,7 @@ def test_another_spelling_of_a_called_model_is_told(
 ) -> None:
     mock = create_mock_get_model()
     mock(CALLED).prompt("Hi").text()
-    problem = f"There is no call of '{name}', but of 'gpt-4o': write 'gpt-4o'."
+    problem = f"No call to '{name}' was made, but calls to 'gpt-4o' were. Write 'gpt-4o'."
     with pytest.raises((AssertionError, InvalidMock), match=re.escape(problem)):
         look(mock, name)
 
@@ -526,7 +527,9 @@ def test_a_model_of_another_provider_is_another_model() -> None:
     mock("openai/gpt-4o").prompt("Hi").text()
     assert mock.calls_of("azure/gpt-4o") == []
     assert mock.calls_of("gpt-4o") == []
-    with pytest.raises(InvalidMock, match="but of 'openai/gpt-4o': write 'openai/gpt-4o'"):
+    with pytest.raises(
+        InvalidMock, match=r"but calls to 'openai/gpt-4o' were. Write 'openai/gpt-4o'"
+    ):
         mock.calls_of("openai/gpt4o")
 
 
@@ -534,7 +537,7 @@ def test_a_model_of_another_provider_is_another_model() -> None:
 def test_a_pattern_is_not_the_name_of_a_model(name: str) -> None:
     mock = create_mock_get_model()
     mock(CALLED).prompt("Hi").text()
-    message = f"calls_of('{name}'): a pattern is not supported. Give the name of one model, or "
+    message = f"calls_of('{name}'): a pattern is not supported. Pass the name of one model, or "
     with pytest.raises(InvalidMock, match=re.escape(message)):
         mock.calls_of(name)
 
@@ -544,5 +547,5 @@ def test_two_models_of_one_spelling_may_both_be_called() -> None:
     for name in ("a/gpt-4o", CALLED):
         mock(name).prompt("Hi").text()
     assert [len(mock.calls_of(name)) for name in ("a/gpt-4o", CALLED)] == [1, 1]
-    with pytest.raises(AssertionError, match=r"^Expected no call of any model that matches"):
+    with pytest.raises(AssertionError, match=r"^Expected no call to any model that matches"):
         mock.assert_not_called_with(model=CALLED)

@@ -106,8 +106,8 @@ def test_options_that_were_not_passed_are_none() -> None:
         ("tools", "There is no tool 2: call 2 has 0."),
         (
             "tool_results",
-            "There is no tool result 2: call 2 has 0. The call that follows a tool call has them: "
-            "[call.tool_results for call in mock.calls].",
+            "There is no tool result 2: call 2 has 0. Tool results are in the call after the tool "
+            "call: [call.tool_results for call in mock.calls].",
         ),
         ("attachments", "There is no attachment 2: call 2 has 0."),
     ],
@@ -156,7 +156,7 @@ def test_a_failing_test_shows_the_line_of_the_test_alone(pytester: pytest.Pytest
         [
             '>       mock_llm_calls.last_call.messages[[]0][[]"content"]',
             "E       *This message has no key 'content'; did you mean 'text'? Its keys: role, *",
-            "E       IndexError: There is no tool result 0: call 1 has 0. The call that follows *",
+            "E       IndexError: There is no tool result 0: call 1 has 0. Tool results are *",
         ]
     )
     result.stdout.no_fnmatch_line("*call_parts.py*")

@@ -30,7 +30,7 @@ def test_a_mock_of_a_context_is_used_until_its_end() -> None:
         # The only one is also that of a thread without a context.
         assert get_in_thread(several) == [first]
     assert several.created is None
-    with pytest.raises(LLMMockError, match="no case runs any more"):
+    with pytest.raises(LLMMockError, match="after the end of its case"):
         several.get()
 
 

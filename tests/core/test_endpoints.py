@@ -52,12 +52,12 @@ def assert_nearest_call(pytester: pytest.Pytester, statements: str, message: str
         (
             "POST",
             "/v1/embeddings",
-            "the request is a call of gpt-4o, not POST /v1/embeddings",
+            "the request is a call to gpt-4o, not POST /v1/embeddings",
         ),
         (
             "POST",
             "/v1/chat/completionsX",
-            "the request is a call of gpt-4o, not POST /v1/chat/completionsX",
+            "the request is a call to gpt-4o, not POST /v1/chat/completionsX",
         ),
     ],
 )

@@ -230,6 +230,6 @@ def test_the_line_of_a_call_has_the_results_of_tools_in_place_of_an_empty_prompt
     results = [{"name": "weather", "output": "sunny"}]
     kwargs = {"schema": None, "tool_results": results}
     call = restore_call({"model_id": "m", "prompt": "", "kwargs": kwargs})
-    assert format_request(call) == "m  weather gave 'sunny'"
+    assert format_request(call) == "m  weather returned 'sunny'"
     asked = restore_call({"model_id": "m", "prompt": "Hi", "kwargs": kwargs})
-    assert format_request(asked) == "m  'Hi', weather gave 'sunny'"
+    assert format_request(asked) == "m  'Hi', weather returned 'sunny'"

@@ -370,24 +370,27 @@ def test_a_timeout_in_real_time_comes_when_it_is_over() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"first_chunk": -1}, "Latency(first_chunk=-1): give seconds from 0."),
-        ({"first_chunk": "1"}, "Latency(first_chunk='1'): give seconds from 0."),
-        ({"first_chunk": float("nan")}, "Latency(first_chunk=nan): give seconds from 0."),
-        ({"chunks_per_second": 0}, "Latency(chunks_per_second=0): give a number above 0, or None."),
-        ({"jitter": 1.5}, "Latency(jitter=1.5): give a fraction from 0 to 1."),
-        ({"jitter": True}, "Latency(jitter=True): give a fraction from 0 to 1."),
-        ({"seed": "x"}, "Latency(seed='x'): give a whole number of at most 30 digits."),
-        ({"seed": True}, "Latency(seed=True): give a whole number of at most 30 digits."),
-        ({"real_time": 1}, "Latency(real_time=1): give True or False."),
+        ({"first_chunk": -1}, "Latency(first_chunk=-1): pass a number of seconds of at least 0."),
+        ({"first_chunk": "1"}, "Latency(first_chunk='1'): pass a number of seconds of at least 0."),
+        (
+            {"first_chunk": float("nan")},
+            "Latency(first_chunk=nan): pass a number of seconds of at least 0.",
+        ),
+        ({"chunks_per_second": 0}, "Latency(chunks_per_second=0): pass a number above 0, or None."),
+        ({"jitter": 1.5}, "Latency(jitter=1.5): pass a fraction from 0 to 1."),
+        ({"jitter": True}, "Latency(jitter=True): pass a fraction from 0 to 1."),
+        ({"seed": "x"}, "Latency(seed='x'): pass a whole number of at most 30 digits."),
+        ({"seed": True}, "Latency(seed=True): pass a whole number of at most 30 digits."),
+        ({"real_time": 1}, "Latency(real_time=1): pass True or False."),
         (
             {"first_chunk": 1e30},
-            "Latency(first_chunk=1e+30): the limit is 86,400 seconds.",
+            "Latency(first_chunk=1e+30): the maximum is 86,400 seconds.",
         ),
         (
             {"chunks_per_second": 1e-9},
-            "Latency(chunks_per_second=1e-09): the limit is 86,400 seconds.",
+            "Latency(chunks_per_second=1e-09): the maximum is 86,400 seconds.",
         ),
-        ({"timeout": 0}, "Latency(timeout=0): give seconds above 0, or None."),
+        ({"timeout": 0}, "Latency(timeout=0): pass a number of seconds above 0, or None."),
     ],
 )
 def test_a_latency_that_no_model_has_is_refused(arguments: dict[str, Any], problem: str) -> None:
@@ -400,9 +403,9 @@ def test_a_latency_that_no_model_has_is_refused(arguments: dict[str, Any], probl
     "give", [lambda value: Reply("x", latency=value), lambda v: LLMMock().set_latency("m", v)]
 )
 def test_what_is_no_latency_is_refused(give: Callable[[Any], Any]) -> None:
-    with pytest.raises(InvalidLatency, match=r"This is not a latency: '3'\. Give the seconds"):
+    with pytest.raises(InvalidLatency, match=r"This is not a latency: '3'\. Pass the seconds"):
         give("3")
-    with pytest.raises(InvalidLatency, match=r"first_chunk=-3\): give seconds from 0"):
+    with pytest.raises(InvalidLatency, match=r"first_chunk=-3\): pass a number of seconds"):
         give(-3)
 
 

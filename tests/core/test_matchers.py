@@ -83,7 +83,7 @@ def test_a_queued_reply_is_given_to_the_first_call_that_fits(
     get_model = create_mock_get_model()
     get_model.add("m", {"value": 1}, **wanted)
     assert get_model("m").prompt(**other).json() == {"success": True}
-    with pytest.raises(AssertionError, match="One queued reply was not asked for"):
+    with pytest.raises(AssertionError, match="One queued reply was not used"):
         get_model.assert_all_replies_used()
     assert get_model("m").prompt(**fitting).json() == {"value": 1}
     assert get_model("m").prompt(**fitting).json() == {"success": True}
@@ -219,7 +219,7 @@ def test_a_call_is_answered_exactly_if_no_miss_is_explained(
 ) -> None:
     strict.set("m", {"value": 1}, **conditions)
     assert strict("m").prompt(**asked).json() == {"value": 1}
-    with pytest.raises(UnexpectedCall, match="the nearest miss: "):
+    with pytest.raises(UnexpectedCall, match="does not match: "):
         strict("m").prompt(**other)
 
 
@@ -231,7 +231,7 @@ def test_what_a_standing_answer_wants_is_shown_with_the_nearest_miss(strict: LLM
     assert re.search(
         rf"- gpt-\*  prompt contains 'apple'  → 'red'  \(.*{place}\)", str(caught.value)
     )
-    assert "the nearest miss: the prompt 'a pear' is not one that contains 'apple'" in str(
+    assert "does not match: the prompt 'a pear' is not one that contains 'apple'" in str(
         caught.value
     )
     with pytest.raises(UnexpectedCall, match=r"the model is claude, not gpt-\*"):
@@ -284,12 +284,12 @@ def test_replies_in_a_list_are_given_one_after_the_other() -> None:
         "any",
     ]
     get_model.script("m", "unused")
-    with pytest.raises(AssertionError, match="One queued reply was not asked for"):
+    with pytest.raises(AssertionError, match="One queued reply was not used"):
         get_model.assert_all_replies_used()
 
 
 def test_a_script_has_replies() -> None:
-    with pytest.raises(InvalidReply, match=r"script\('m'\) has no replies: give one for each call"):
+    with pytest.raises(InvalidReply, match=r"script\('m'\) has no replies: pass one for each call"):
         create_mock_get_model().script("m")
 
 
@@ -401,7 +401,7 @@ def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: LLMMock)
         "  m  'Count the plums'",
         "Configured replies:",
         "  - m  prompt matches /pears/, turn 1  → 'b'  (HERE)",
-        "    the nearest miss: the prompt 'Count the plums' is not one that matches /pears/",
+        "    does not match: the prompt 'Count the plums' is not one that matches /pears/",
         "  - third  → raises ValueError('bad')  (HERE)",
         "  - m  prompt contains 'apples', system contains 'brief'  → 'a'  (HERE)",
         "  - other  schema Answer  → 'x'  (HERE)",
@@ -422,7 +422,7 @@ def test_an_unexpected_call_shows_20_replies_and_counts_the_others(strict: LLMMo
 
 
 TOKENS = (
-    " If these numbers are tokens of a text, let the application send the text. In LangChain, use "
+    " If these numbers are tokens of a text, send the text instead. In LangChain, use "
     "OpenAIEmbeddings(check_embedding_ctx_length=False)."
 )
 
@@ -465,52 +465,49 @@ async def later(text: str) -> bool:
     [
         (
             {"prompt": ""},
-            "prompt='' matches every text: remove it, or give a part of the prompt. To match an ",
+            "prompt='' matches every text: remove it, or pass a part of the prompt. To match an ",
         ),
         ({"system": re.compile("")}, "system=re.compile('') matches every text"),
         (
             {"options": {"top_p": float("nan")}},
-            'options={"top_p": NaN}: NaN is equal to nothing, so no call matches it',
+            'options={"top_p": NaN}: no call matches NaN, which equals nothing',
         ),
         (
             {"options": {"a": {"b": [float("nan")]}}},
-            'options={"a": {"b": [NaN]}}: NaN is equal to nothing',
+            'options={"a": {"b": [NaN]}}: no call matches NaN',
         ),
         (
             {"prompt": 5},
-            (
-                "prompt=5: give a text that the prompt contains, a compiled pattern of text, or a "
-                "function"
-            ),
+            ("prompt=5: pass a text that the prompt contains, a compiled pattern, or a function"),
         ),
-        ({"prompt": re.compile(b"x")}, "prompt=an object of type Pattern: give a text"),
-        ({"system": ["x"]}, 'system=["x"]: give a text that the system contains'),
+        ({"prompt": re.compile(b"x")}, "prompt=an object of type Pattern: pass a text"),
+        ({"system": ["x"]}, 'system=["x"]: pass a text that the system contains'),
         (
             {"prompt": lambda: True},
             "prompt=test_what_no_call_can_be_like_is_refused_by_add.<locals>",
         ),
-        ({"prompt": later}, "prompt=later() is async: give a text"),
-        ({"tools": [later]}, "tools=[later()]: give the names of tools, as ['search']."),
-        ({"tools": 5}, "tools=5: give the names of tools"),
-        ({"turn": 0}, "turn=0: give a whole number from 1."),
-        ({"turn": True}, "turn=True: give a whole number from 1."),
-        ({"turn": "1"}, "turn='1': give a whole number from 1."),
+        ({"prompt": later}, "prompt=later() is async: pass a sync function"),
+        ({"tools": [later]}, "tools=[later()]: pass a list of names of tools, such as ['search']."),
+        ({"tools": 5}, "tools=5: pass a list of names of tools"),
+        ({"turn": 0}, "turn=0: pass a whole number of at least 1."),
+        ({"turn": True}, "turn=True: pass a whole number of at least 1."),
+        ({"turn": "1"}, "turn='1': pass a whole number of at least 1."),
         (
             {"attachments": "image/png"},
-            "attachments='image/png': give the types of all attachments",
+            "attachments='image/png': pass a list of the types of all attachments",
         ),
         (
             {"attachments": [5]},
-            "attachments=[5]: give the types of all attachments, as ['image/png'], or None for "
-            "one given by its URL.",
+            "attachments=[5]: pass a list of the types of all attachments, such as ['image/png'], "
+            "with None for an attachment with a URL.",
         ),
-        ({"options": "x"}, "options='x': give a mapping of names to values"),
+        ({"options": "x"}, "options='x': pass a mapping of names to values"),
         (
             {"times": "2"},
-            "times='2': a queued reply is used at least once; give a whole number from 1.",
+            "times='2': pass a whole number of at least 1.",
         ),
-        ({"times": 0}, "times=0: a queued reply"),
-        ({"times": True}, "times=True: a queued reply"),
+        ({"times": 0}, "times=0: pass a whole number"),
+        ({"times": True}, "times=True: pass a whole number"),
     ],
 )
 def test_what_no_call_can_be_like_is_refused_by_add(wanted: dict[str, Any], message: str) -> None:
@@ -572,10 +569,10 @@ def test_a_message_says_which_result_of_a_tool_was_missed(
 @pytest.mark.parametrize(
     ("conditions", "problem"),
     [
-        ({"has_tool_result": "yes"}, "has_tool_result='yes': give True or False"),
+        ({"has_tool_result": "yes"}, "has_tool_result='yes': pass True or False"),
         ({"tool_result": ""}, "tool_result='' matches every text"),
-        ({"tool_result": 5}, "tool_result=5: give a text that the tool_result contains"),
-        ({"tool_result": "a", "has_tool_result": False}, "no call matches both"),
+        ({"tool_result": 5}, "tool_result=5: pass a text that the tool_result contains"),
+        ({"tool_result": "a", "has_tool_result": False}, "No call can match both"),
     ],
 )
 def test_a_condition_on_results_of_tools_can_hold(conditions: dict[str, Any], problem: str) -> None:

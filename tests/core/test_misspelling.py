@@ -199,7 +199,7 @@ def test_the_arguments_that_exist_are_listed(method: str) -> None:
 def test_a_method_without_arguments_says_so() -> None:
     mock: Any = create_mock_get_model()
     with pytest.raises(
-        TypeError, match=r"assert_called_once\(\) has no argument 'x'\. It has none"
+        TypeError, match=r"assert_called_once\(\) has no argument 'x'\. It has no arguments"
     ):
         mock.assert_called_once(x=1)
 
@@ -221,30 +221,32 @@ WRONG_CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "twice": (
         lambda mock: mock.set("m", "Hi", response="Hello"),
-        "set() got 'response' twice: by its position and by its name. The arguments by position "
-        f"are: model, response. {LISTED}",
+        "set() got 'response' twice: by position and by name. Arguments by position: model, "
+        f"response. {LISTED}",
     ),
     "model twice": (
         lambda mock: mock.set_unknown("m", model="n"),
-        "set_unknown() got 'model' twice: by its position and by its name. The arguments by "
-        "position are: model. Its arguments: model.",
+        "set_unknown() got 'model' twice: by position and by name. Arguments by position: model. "
+        "Its arguments: model.",
     ),
     "two replies": (
         lambda mock: mock.set("m", "Hi", "Hello"),
-        "set() got too many arguments by position, which are: model, response. Give the others by "
-        "their names. For several calls in order, write script(model, first, second), and for a "
+        "set() got too many arguments by position. Arguments by position: model, response. Pass "
+        "the others by name. For several calls in order, write script(model, first, second), and "
+        "for a "
         f"vector set_embedding(model, text, vector). {LISTED}",
     ),
     "two errors": (
         lambda mock: mock.set_error("m", OSError, OSError),
-        "set_error() got too many arguments by position, which are: model, exception. Give the "
-        "others by their names. For an error in some calls only, write set(model, error, prompt=…) "
+        "set_error() got too many arguments by position. Arguments by position: model, exception. "
+        "Pass the others by name. For an error in some calls only, write set(model, error, "
+        "prompt=…) "
         "or another condition. Its arguments: model, exception.",
     ),
     "none by position": (
         lambda mock: mock.assert_resilient(3),
-        "assert_resilient() got too many arguments by position, which are: none. Give the others "
-        "by their names. Its arguments: attempts, gave_up, waits, strict.",
+        "assert_resilient() got too many arguments by position. Arguments by position: none. Pass "
+        "the others by name. Its arguments: attempts, gave_up, waits, strict.",
     ),
 }
 
@@ -260,7 +262,7 @@ def test_arguments_that_are_missing_or_too_many_are_named(given: str) -> None:
 
 def test_two_replies_for_add_are_answered_with_script() -> None:
     mock: Any = create_mock_get_model()
-    with pytest.raises(TypeError, match=r"names\. For several calls in order, write script\(model"):
+    with pytest.raises(TypeError, match=r"name\. For several calls in order, write script\(model"):
         mock.add("m", "Hi", "Hello")
 
 

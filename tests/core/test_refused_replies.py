@@ -30,14 +30,14 @@ from llm_mock.errors import InvalidReply
     ],
 )
 def test_usage_is_counted_from_zero(usage: Any, number: float) -> None:
-    with pytest.raises(InvalidReply, match="number from 0"):
+    with pytest.raises(InvalidReply, match="number of at least 0"):
         Reply("x", usage=usage(number))
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"usage": {"input_tokens": 1, "details": "many"}}, "give a dict of counts"),
+        ({"usage": {"input_tokens": 1, "details": "many"}}, "pass a dict of counts"),
         ({"tool_calls": [ToolCall("f", {"a": [math.nan]})]}, "nan is not a valid JSON number"),
         (
             {"tool_calls": [llm.ToolCall(name="f", arguments={"a": math.inf})]},
@@ -71,8 +71,8 @@ def test_what_no_provider_sends_is_refused(arguments: Any, problem: str) -> None
         ({"candidates": ["a"]}, "at least two replies, but got 1"),
         ({"parts": 5}, "This is not a part: 5"),
         ({"parts": ["a", 5]}, "This is not a part: 5"),
-        ({"parts": ["a"], "logprobs": []}, "logprobs belong to a single text"),
-        ({"refusal": "a", "logprobs": []}, "logprobs belong to a text"),
+        ({"parts": ["a"], "logprobs": []}, "logprobs need a single text"),
+        ({"refusal": "a", "logprobs": []}, "logprobs need a text"),
         ({"text": "a", "logprobs": 5}, "These are not log probabilities: 5"),
         ({"text": "a", "citations": [5]}, "This is not a citation: 5"),
         ({"text": "a", "headers": 5}, "These are not headers: 5"),
@@ -93,12 +93,12 @@ def test_a_content_of_a_wrong_type_is_refused(arguments: Any, problem: str) -> N
         (lambda mock: mock.on("POST", "v1", {}), "not the path of an endpoint: 'v1'"),
         (lambda mock: mock.on(5, "/v1", {}), "not an HTTP method: 5"),
         (lambda mock: mock.on("POST", "/v1", object()), "reply is not a JSON value"),
-        (lambda mock: mock.on("POST", "/v1", {}, status=9), "status=9: give a whole number"),
-        (lambda mock: mock.on("POST", "/v1", {}, headers={"a": 5}), 'headers={"a": 5}: give'),
+        (lambda mock: mock.on("POST", "/v1", {}, status=9), "status=9: pass a whole number"),
+        (lambda mock: mock.on("POST", "/v1", {}, headers={"a": 5}), 'headers={"a": 5}: pass'),
         (lambda mock: mock.set_embedding("m", "a", ["x"]), "Expected a vector of the model"),
         (lambda mock: mock.set("m", templates.truncated), r"call it, templates\.truncated\(\)"),
         (lambda mock: mock.set_error("m", 429), "429 is a status, not an exception"),
-        (lambda mock: mock.advance_clock("x"), "seconds='x': give a number from 0"),
+        (lambda mock: mock.advance_clock("x"), "seconds='x': pass a number of at least 0"),
         (lambda mock: mock.set("m", ToolCall("f", 5)), "of the tool call 'f' must be a dict"),
     ],
 )
@@ -132,7 +132,7 @@ ALONE = ("parts", "refusal", "body or events", "candidates")
     ],
 )
 def test_a_reply_has_one_content(first: str, second: str) -> None:
-    message = f"^A Reply has one content, but {first} and {second} were given\\."
+    message = f"^A Reply has one content, but got {first} and {second}\\."
     with pytest.raises(InvalidReply, match=message):
         Reply(**CONTENTS[first], **CONTENTS[second])
 
@@ -209,7 +209,7 @@ def test_a_response_of_an_sdk_is_no_reply(mock_llm_responses: LLMMock, package: 
         mock_llm_responses.set("m", response)
     assert str(raised.value) == (
         f"Expected a reply, got a {type(response).__name__} of {package}, which the SDK creates "
-        "from a reply. Give the answer of the model: a text, data, a ToolCall, or Reply(text, "
+        "from a reply. Pass the answer of the model: a text, data, a ToolCall, or Reply(text, "
         "tool_calls=[…])."
     )
 
@@ -222,7 +222,7 @@ def test_a_mock_that_returns_nothing_of_ones_own_is_no_reply(
     with pytest.raises(InvalidReply) as raised:
         mock_llm_responses.set("m", double)
     assert str(raised.value) == (
-        f"Expected a reply, got a {type(double).__name__} without a return_value. Give the answer "
+        f"Expected a reply, got a {type(double).__name__} without a return_value. Pass the answer "
         "of the model: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
     )
 
@@ -255,7 +255,7 @@ def test_other_instances_are_data(mock_llm_responses: LLMMock) -> None:
     "content", [{"text": "x"}, {"chunks": ["x"]}, {"data": {}}, {"tool_calls": ToolCall("f", {})}]
 )
 def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[str, Any]) -> None:
-    with pytest.raises(InvalidReply, match="give error_after, the number of chunks before the "):
+    with pytest.raises(InvalidReply, match="set error_after, the number of chunks before the "):
         Reply(**content, error=ConnectionError("cut"))
     Reply(**content, error=ConnectionError("cut"), error_after=0)
     Reply(error=ConnectionError("cut"))
@@ -333,7 +333,7 @@ def test_a_whole_response_is_not_what_the_model_says(
     with pytest.raises(InvalidReply) as caught:
         mock_llm_responses.set("m", whole)
     assert str(caught.value) == (
-        "Expected a reply, got a whole response of a provider. Give the answer of the model: a "
+        "Expected a reply, got a whole response of a provider. Pass the answer of the model: a "
         "text, data, a ToolCall, or Reply(text, tool_calls=[…]). Reply(body=…) sends a response "
         "unchanged, and Reply(data=…) sends it as data."
     )

@@ -162,19 +162,19 @@ def test_data_that_contains_itself_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"text": "a", "data": {}}, "text and data were given"),
-        ({"text": "a", "chunks": ["a"]}, "text and chunks were given"),
+        ({"text": "a", "data": {}}, "got text and data"),
+        ({"text": "a", "chunks": ["a"]}, "got text and chunks"),
         ({"chunks": ["a", 1]}, "not a chunk: 1"),
         ({"error": "no"}, "not an exception: 'no'"),
         ({"error_after": 1}, "error_after=1"),
         ({"error": ValueError, "error_after": "1"}, "error_after='1'"),
         (
             {"chunks": ["a", "b"], "error": ValueError, "error_after": 3},
-            "error_after=3 counts the chunks before the error, but there are 2. Give at most 2.",
+            "error_after=3 is more than the number of chunks, 2. Pass at most 2.",
         ),
         ({"text": {"a": 1}}, r"not text: {"),
         ({"text": b"x"}, "not text: b'x'"),
-        ({"usage": {"prompt": 3}}, "unknown name 'prompt'"),
+        ({"usage": {"prompt": 3}}, "Unknown name 'prompt' in usage"),
         ({"usage": 5}, "not usage: 5"),
         ({"tool_calls": [{"name": "x"}]}, "not a tool call: {"),
         ({"tool_calls": 5}, "not a tool call: 5"),
@@ -451,7 +451,7 @@ def test_queued_replies_are_used_in_order_across_models_and_schemas() -> None:
     assert answers == ["first", "second", "third", "third", "standing"]
     with pytest.raises(
         AssertionError,
-        match="One queued reply was not asked for:\n  - other  → 'for another model'",
+        match="One queued reply was not used:\n  - other  → 'for another model'",
     ):
         get_model.assert_all_replies_used()
 

@@ -67,7 +67,8 @@ def test_a_function_without_a_parameter_is_explained(function: Any) -> None:
     name = function.__name__
     place = f"tests/core/test_reply_function_bugs.py:{function.__code__.co_firstlineno}"
     assert explain_bug(raised.value) == (
-        f"The reply function ({place}) takes one argument, the request, as in lambda request: …, "
+        f"The reply function ({place}) must take one argument, the request, such as lambda "
+        "request: …, "
         f"or def answer(request): … ({name}() takes 0 positional arguments but 1 was given)"
     )
 
@@ -81,10 +82,10 @@ def test_a_class_without_a_parameter_has_no_line() -> None:
     mock.set("m", Answer())
     with pytest.raises(TypeError) as raised:
         mock.get_model("m").prompt("Hello").text()
-    assert str(explain_bug(raised.value)).startswith("The reply function takes one argument, ")
+    assert str(explain_bug(raised.value)).startswith("The reply function must take one argument, ")
 
 
-HINT = ". A reply function receives the request; its text is request.prompt."
+HINT = ". A reply function receives the request. For its text, use request.prompt."
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_union_is_shown(keyword: str) -> None:
         'The reply: {"result": {"amount": 3}}',
         'Expected: {"result": {"kind": "Approved", "data": {"amount": integer}} or {"kind": '
         '"Rejected" or "Delayed", "data": {"text": string, …}}}',
-        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
+        "Correct the reply. If it is wrong on purpose, pass Reply(…, invalid=True).",
     ]
 
 

@@ -27,14 +27,14 @@ NAN = float("nan")
 @pytest.mark.parametrize("tokens", [-1, True, 1.5, NAN, "1"], ids=str)
 @pytest.mark.parametrize("key", ["input_tokens", "output_tokens"])
 def test_tokens_of_a_usage_are_whole_numbers(key: str, tokens: Any) -> None:
-    with pytest.raises(InvalidReply, match=f"{key} of the usage is .*: give a whole number from 0"):
+    with pytest.raises(InvalidReply, match=f"{key} of the usage is .*: pass a whole number"):
         Reply("x", usage={key: tokens})
     with pytest.raises(InvalidReply, match=f"{key} of the usage is"):
         templates.classification("spam", usage={key: tokens})
 
 
 def test_those_of_llm_too() -> None:
-    with pytest.raises(InvalidReply, match="input of the usage is -3: give a whole number from 0"):
+    with pytest.raises(InvalidReply, match="input of the usage is -3: pass a whole number"):
         Reply("x", usage=llm.models.Usage(input=-3, output=1))
     assert Reply("x", usage=llm.models.Usage(input=None, output=1)).usage.output == 1
 
@@ -60,7 +60,7 @@ def test_what_is_counted_is_a_number(
 
 
 def test_a_template_is_cut_after_a_number_of_characters() -> None:
-    with pytest.raises(InvalidReply, match="after=-1: give a whole number of characters from 0"):
+    with pytest.raises(InvalidReply, match="after=-1: pass a whole number of characters"):
         templates.truncated("Hello", after=-1)
 
 

@@ -150,7 +150,7 @@ def test_the_prices_of_the_ini() -> None:
 def test_a_line_that_gives_no_price_is_shown(line: str) -> None:
     with pytest.raises(InvalidBudget) as caught:
         parse_prices([line])
-    assert f"{line!r}; expected model = input output, such as my-model = 0.15 0.60" in str(
+    assert f"{line!r}. Write MODEL = INPUT OUTPUT, such as my-model = 0.15 0.60" in str(
         caught.value
     )
 
@@ -158,7 +158,7 @@ def test_a_line_that_gives_no_price_is_shown(line: str) -> None:
 @pytest.mark.parametrize("value", [-1, "x", float("nan"), float("inf"), None, True, [1]])
 def test_a_price_that_is_no_amount_is_refused(value: Any) -> None:
     with pytest.raises(
-        InvalidBudget, match=r"Invalid amount of US dollars: .*, given as the price of 'm'"
+        InvalidBudget, match=r"Invalid amount of US dollars: .*, set as the price of 'm'"
     ):
         LLMMock().set_price("m", value, 1)
     with pytest.raises(InvalidBudget):
@@ -287,7 +287,7 @@ def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> N
         "  unknown        100         300  3. medium  'A medium one'  → 'x'\n"
         "  unknown         10          10  1. small  'A small one'  → 'x'\n"
         "    $0.05       1000        2000  2. large  'A large one'  → 'x'\n"
-        "Set the price in US dollars per million tokens of input and of output: "
+        "Set the price in US dollars per million input and output tokens: "
         "mock_llm_responses.set_price('medium', INPUT, OUTPUT), or for the whole run a line in ini "
         "llm_mock_prices: "
         "medium = INPUT OUTPUT"
@@ -297,7 +297,8 @@ def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> N
 @pytest.mark.parametrize("value", [-1, "cheap", None])
 def test_what_is_no_amount_is_refused(value: Any) -> None:
     with pytest.raises(
-        InvalidBudget, match=r"US dollars: .*, given as assert_cost_below\. Write a number from 0"
+        InvalidBudget,
+        match=r"dollars: .*, set as assert_cost_below\. Write a number of at least 0",
     ):
         assert_cost_below(create_mock_get_model(), value)
 
@@ -305,7 +306,7 @@ def test_what_is_no_amount_is_refused(value: Any) -> None:
 @pytest.mark.parametrize("value", [-1, 1.5, "many", None, True])
 def test_what_is_no_number_of_tokens_is_refused(value: Any) -> None:
     with pytest.raises(
-        InvalidBudget, match=r"Invalid number of tokens: .*, given as assert_tokens_below"
+        InvalidBudget, match=r"Invalid number of tokens: .*, set as assert_tokens_below"
     ):
         assert_tokens_below(create_mock_get_model(), value)
 

@@ -974,7 +974,7 @@ def test_without_verifying_no_test_runs(folder: Path) -> None:
     )
     result = CliRunner().invoke(main, ["migrate", "--no-verify", "."])
     assert result.exit_code == 2
-    assert "--no-verify needs --write: only what is written is verified." in result.output
+    assert "--no-verify needs --write: use both." in result.output
 
 
 def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> None:
@@ -1156,7 +1156,7 @@ def test_a_class_whose_setup_patches_is_written_as_a_whole(folder: Path) -> None
             "ask_until_real",
             "",
             "test_app.py:23: TestAll::test_another: the rewritten test fails: AssertionError: "
-            "Expected 1 call of any model, got 2. Without --write the command shows the new test.",
+            "Expected 1 call to any model, got 2. Without --write the command shows the new test.",
         ),
         (
             TWO_REPLIES,

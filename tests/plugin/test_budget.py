@@ -130,7 +130,7 @@ def test_calls_of_fixtures_count_and_an_earlier_failure_stays_as_it_is(
     result.assert_outcomes(failed=3, passed=1)
     output = result.stdout.str()
     assert output.count("took 100 tokens (budget 99)") == 1
-    assert output.count("One queued reply was not asked for") == 1
+    assert output.count("One queued reply was not used") == 1
 
 
 def test_a_test_whose_calls_nobody_counts_does_not_keep_its_budget(
@@ -412,11 +412,11 @@ def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_impor
     [
         (
             "llm_mock_budget = cost=much",
-            "Invalid amount of US dollars: 'much', given as the cost of ini llm_mock_budget.*",
+            "Invalid amount of US dollars: 'much', set as the cost of ini llm_mock_budget.*",
         ),
         (
             "llm_mock_budget = tokens=-5",
-            "Invalid number of tokens: '-5', given as the tokens of ini llm_mock_budget.*",
+            "Invalid number of tokens: '-5', set as the tokens of ini llm_mock_budget.*",
         ),
         (
             "llm_mock_budget = 0.05",
@@ -428,13 +428,13 @@ def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_impor
         (
             "llm_mock_prices = m",
             (
-                "Invalid line in ini llm_mock_prices: 'm'; expected model = input output, such as "
+                "Invalid line in ini llm_mock_prices: 'm'. Write MODEL = INPUT OUTPUT, such as "
                 "my-model = 0.15 0.60*"
             ),
         ),
         (
             "llm_mock_prices = m = 1 x",
-            "Invalid amount of US dollars: 'x', given as the price of 'm'.*",
+            "Invalid amount of US dollars: 'x', set as the price of 'm'.*",
         ),
     ],
 )

@@ -242,11 +242,11 @@ def test_a_missing_cassette_is_named_beside_the_reply_that_nearly_matches(
             "*Record it with the real model and your key: pytest test_it.py::test_model *",
             "E * Or correct this reply:",
             "E * - gpt-4o-mni  → 'Hello'  (test_it.py:10)",
-            "E * the nearest miss: the model is gpt-4o-mini, not gpt-4o-mni",
+            "E * does not match: the model is gpt-4o-mini, not gpt-4o-mni",
             "*There is no cassette cassettes/test_it/test_prompt.llm.yaml for this call:",
             "E * Or correct this reply:",
             "E * - gpt-4o-mini  prompt contains 'Bye'  → 'Hello'  (test_it.py:15)",
-            "E * the nearest miss: *",
+            "E * does not match: *",
         ]
     )
     assert result.stdout.str().count("Or correct this reply") == 2

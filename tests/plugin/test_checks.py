@@ -58,7 +58,7 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
             "  m  'Hello'",
             "Configured replies:",
             "  - n  → 'x'  (test_*.py:*)",
-            "    the nearest miss: the model is m, not n",
+            "    does not match: the model is m, not n",
             "*- LLM calls -*",
             "*_ test_raised _*",
             "*UnexpectedCall: No reply was configured for this call:",
@@ -150,19 +150,19 @@ def test_an_error_that_failed_the_test_is_not_called_caught(
         (
             "add('m', 'a'); mock.add('m', 'b')",
             2,
-            "2 queued replies for it were used up by earlier calls (test_*.py:4). A reply of set() "
-            "would stay.",
+            "2 queued replies for it were used up by earlier calls (test_*.py:4). A reply of "
+            "set() answers any number of calls.",
         ),
         (
             "add('m', 'a', times=2)",
             2,
             "One queued reply for it was used up by earlier calls (test_*.py:4). A reply of set() "
-            "would stay.",
+            "answers any number of calls.",
         ),
         (
             "add('m', 'a', prompt='Hi')",
             0,
-            "the nearest miss: the prompt 'Hello' is not one that contains 'Hi'",
+            "does not match: the prompt 'Hello' is not one that contains 'Hi'",
         ),
         ("reset()", 0, "No reply was configured before this call."),
     ],
@@ -210,7 +210,8 @@ def test_a_call_that_is_answered_by_default_says_so_too(pytester: pytest.Pyteste
     result.assert_outcomes(failed=2)
     message = (
         "One queued reply for a call that was answered by default was used up by earlier calls "
-        "(test_*.py:4). A reply of set() would stay. To answer it, too, queue one more reply with "
+        "(test_*.py:4). A reply of set() answers any number of calls. For this call, queue one "
+        "more reply with "
         "add() or script()."
     )
     result.stdout.fnmatch_lines(
@@ -433,7 +434,7 @@ def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "  - standing  → 'x'  (conftest.py:1)",
-            "    the nearest miss: the model is m, not standing",
+            "    does not match: the model is m, not standing",
         ]
     )
 
@@ -493,7 +494,7 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
             "violates the schema Person of the call:",
             "    - the answer.age: 'old' is not of type 'integer'",
             '  The reply: {"name": "Ada", "age": "old"}',
-            "  Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
+            "  Correct the reply. If it is wrong on purpose, pass Reply(…, invalid=True).",
             "*::test_broken_text",
             "    - the text is not JSON: Expecting value: line 1 column 1 (char 0)",
         ]
@@ -598,7 +599,7 @@ def test_a_failing_test_shows_each_broken_schema_once(pytester: pytest.Pytester)
         f"The reply for 'm' ({place}) violates the schema Person of the call:",
         "  - the answer: 'name' is a required property, but 'city' was given",
         'The reply: {"city": "Rome"}',
-        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
+        "Correct the reply. If it is wrong on purpose, pass Reply(…, invalid=True).",
         "=========================== short test summary info ============================",
     ]
 
@@ -644,7 +645,7 @@ def test_the_only_field_of_a_schema_is_named_for_its_bare_value(
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    message = "The schema wants the value in the field 'response': give {'response': …}."
+    message = "The schema expects the value in the field 'response': write {'response': …}."
     assert (message in result.stdout.str()) is is_named
 
 

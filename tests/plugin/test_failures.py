@@ -95,7 +95,7 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
     result.stdout.fnmatch_lines(
         [
             "*_ test_unused _*",
-            "2 queued replies were not asked for:",
+            "2 queued replies were not used:",
             '  - m  schema Discovery  → {"found": true}  (test_*.py:5, 2 of 2 uses left)',
             "    nearest call: 1, but the schema is none, not Discovery",
             "  - n  → raises ValueError('bad')  (test_*.py:6)",
@@ -133,7 +133,7 @@ def test_unused_replies_are_shown_beside_another_failure_and_not_as_one(
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
     assert result.outlines.count("E       AssertionError: the real problem") == 2
-    result.stdout.no_fnmatch_line("*not asked for*")
+    result.stdout.no_fnmatch_line("*not used:*")
     result.stdout.fnmatch_lines(
         [
             "*- LLM calls -*",
@@ -167,7 +167,7 @@ def test_a_queued_reply_shows_how_often_it_can_still_be_used(pytester: pytest.Py
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "3 queued replies were not asked for:",
+            "3 queued replies were not used:",
             "  - m  → 'b'  (test_*.py:5, 1 of 2 uses left)",
             "  - m  → 'c'  (test_*.py:6)",
             "  - m  → 'd'  (test_*.py:7)",
@@ -381,7 +381,7 @@ def test_unused_replies_fail_a_unittest_that_passed(pytester: pytest.Pytester) -
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["One queued reply was not asked for:", "  - m  → 'unused'  (test_*.py:6)"]
+        ["One queued reply was not used:", "  - m  → 'unused'  (test_*.py:6)"]
     )
 
 
@@ -600,9 +600,9 @@ INVALID_AT_IMPORT = {
         "load_suite('none.yaml')": "none.yaml: cannot be read",
     },
     "specs": {"load_spec('none.yaml')": "none.yaml: cannot be read"},
-    "templates": {"long_answer(True)": "words=True: give a whole number from 0."},
+    "templates": {"long_answer(True)": "words=True: pass a whole number of at least 0."},
     "": {
-        "Latency(jitter=2)": "Latency(jitter=2): give a fraction from 0 to 1.",
+        "Latency(jitter=2)": "Latency(jitter=2): pass a fraction from 0 to 1.",
         "Reply(tool_calls=5)": "This is not a tool call: 5.",
     },
 }
@@ -635,10 +635,10 @@ def test_a_message_of_ours_has_the_colour_of_an_error(
         test_it="def test_it(mock_llm_responses):\n    mock_llm_responses.add('m', 'x', schema='S')"
     )
     red = pytester.runpytest("--color=yes", *arguments).stdout.str()
-    assert "\x1b[31m\x1b[1mOne queued reply was not asked for:\x1b[0m" in red
+    assert "\x1b[31m\x1b[1mOne queued reply was not used:\x1b[0m" in red
     plain = pytester.runpytest("--color=no", "--junitxml=out.xml", *arguments)
     plain.stdout.fnmatch_lines(
-        ["One queued reply was not asked for:", "  - m  schema S  → 'x'  (test_it.py:2)"]
+        ["One queued reply was not used:", "  - m  schema S  → 'x'  (test_it.py:2)"]
     )
     assert "31m" not in plain.stdout.str() + (pytester.path / "out.xml").read_text()
 
@@ -675,9 +675,9 @@ def test_a_turn_after_tools_shows_what_they_gave(pytester: pytest.Pytester) -> N
     result = pytester.runpytest()
     result.stdout.fnmatch_lines(
         [
-            "  2. m  weather gave 'sunny in Bern', weather gave 'sunny in Bern'  → 'nice'",
-            "  3. o  weather gave 'rain'  → 'nice'",
-            "  4. a  weather gave 'snow'  → 'nice'",
+            "  2. m  weather returned 'sunny in Bern', weather returned 'sunny in Bern'  → 'nice'",
+            "  3. o  weather returned 'rain'  → 'nice'",
+            "  4. a  weather returned 'snow'  → 'nice'",
         ]
     )
 

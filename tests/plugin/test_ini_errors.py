@@ -33,9 +33,9 @@ PROBLEMS = [
     "'models.test:80'? Write hosts such as models.example.com, localhost:11434 or "
     "!app.example.com, without a scheme, a path or wildcards.",
     "6: ini llm_mock_http = 'x' is not supported. Write answer, error or off.",
-    "7: Invalid line in ini llm_mock_prices: 'gpt-4o = x'; expected model = input output, such as "
-    "my-model = 0.15 0.60: an id or a glob of ids, and US dollars per million tokens of input and "
-    "of output.",
+    "7: Invalid line in ini llm_mock_prices: 'gpt-4o = x'. Write MODEL = INPUT OUTPUT, such as "
+    "my-model = 0.15 0.60: an id or a glob of ids, and US dollars per million input and output "
+    "tokens.",
     f"9: ini llm_mock_processes {BOOLEAN}",
     f"10: ini llm_mock_production_responses {BOOLEAN}",
     "11: ini llm_mock_record = 'onec' is not supported; did you mean 'once'? Write none, once, "

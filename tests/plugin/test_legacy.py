@@ -269,7 +269,7 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
             "  - gpt-4o  → 'new'  (test_sdk.py:9, not used)",
             OF_PATCHES.format("app.OpenAI", "MagicMock, test_sdk.py:10", ""),
             "*_ test_queued _*",
-            "One queued reply was not asked for:",
+            "One queued reply was not used:",
             OF_PATCHES.format("app.OpenAI", "MagicMock, test_sdk.py:15", ""),
             "*_ test_method _*",
             OF_PATCHES.format("Completions.create", "function, test_sdk.py:20", ""),

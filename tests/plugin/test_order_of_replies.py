@@ -125,16 +125,17 @@ def test_after_a_strict_call(mock_llm_responses):
     mock_llm_responses.add("gpt-4o", "Hi")  # late
 """
 ORDER = (
-    "the text (test_it.py:{}) was used before it, so the application made no further call. Queue "
-    "the tool call first. For both in one answer, write Reply(text, tool_calls=[…])."
+    "the text (test_it.py:{}) was used first, so the application made no further call. Queue "
+    "the tool call before it. For both in one answer, write Reply(text, tool_calls=[…])."
 )
 ANSWERED = "another reply answered the only call that matches it  (test_it.py:{})"
 EARLIER = "an earlier reply of this line answered the only call that matches it  (test_it.py:{})"
 SWAPPED = (
-    f"{EARLIER}. This reply fits the schema of that call, and its answer does not: check the order "
+    f"{EARLIER}. This reply matches the schema of that call, but the used reply does not: check "
+    "the order "
     "of the replies"
 )
-REFUSED = "call 2 matches it, but was refused: see the error of the call"
+REFUSED = "call 2 matches, but failed: see the error of the call"
 LATE = (
     "nearest call: 1, but it was made before the reply was configured: configure the reply before "
     "the call"

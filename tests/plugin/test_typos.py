@@ -133,10 +133,10 @@ TYPOS = {
     "Own().set_quota(rmp=1)": "*Own.set_quota() got an unexpected keyword argument 'rmp'*",
     "mock.set('*', call('wether')); ask(weather)": (
         "*calls the tool 'wether', which the call does not offer; did you mean 'weather'? Offered "
-        "were: weather. *"
+        "tools: weather. *"
     ),
     "mock.set('*', call('lamp')); ask(weather)": (
-        "*calls the tool 'lamp', which the call does not offer. Offered were: weather. *"
+        "*calls the tool 'lamp', which the call does not offer. Offered tools: weather. *"
     ),
     "mock.set('*', call('weather', cty='x')); ask(weather)": (
         "*the arguments: 'city' is a required property, but 'cty' was given; did you mean 'city'?"
@@ -201,24 +201,25 @@ TYPOS = {
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
     ),
     "mock.set('*', lambda: 'x'); ask()": (
-        "*TypeError: The reply function (*.py:*) takes one argument, the request, as in lambda *"
+        "*TypeError: The reply function (*.py:*) must take one argument, the request, such as "
+        "lambda *"
     ),
     "mock.set_error('m', templates.rate_limit)": (
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
     ),
     "mock.set_error('m', 429)": (
-        "*429 is a status, not an exception. Give templates.rate_limit() of llm_mock, or an "
-        "exception of the SDK with its response. For another body with this status, *"
+        "*429 is a status, not an exception. Pass templates.rate_limit() of llm_mock, or an "
+        "exception of the SDK with its response. To send another body with this status, *"
     ),
     "mock.set_error('m', 404)": (
-        "*404 is a status, not an exception. Give an exception of the SDK with its response. For "
-        'another body with this status, write mock.on("POST", path, body, status=404).'
+        "*404 is a status, not an exception. Pass an exception of the SDK with its response. To "
+        'send another body with this status, write mock.on("POST", path, body, status=404).'
     ),
-    "mock.set_error('m', 399)": "*InvalidReply: This is not an exception: 399. Give *",
-    "mock.set_error('m', 600)": "*InvalidReply: This is not an exception: 600. Give *",
-    "mock.set_error('m', '429')": "*InvalidReply: This is not an exception: '429'. Give *",
+    "mock.set_error('m', 399)": "*InvalidReply: This is not an exception: 399. Pass *",
+    "mock.set_error('m', 600)": "*InvalidReply: This is not an exception: 600. Pass *",
+    "mock.set_error('m', '429')": "*InvalidReply: This is not an exception: '429'. Pass *",
     "mock.set('m', 'x'); ask(); mock.last_call.tool_calls": (
-        "*A call has no attribute 'tool_calls'. Those of its answer are in "
+        "*A call has no attribute 'tool_calls'. The tool calls of the answer are in "
         "call.response[[]'tool_calls']. Its attributes: *"
     ),
     "mock.set('*', 'x'); ask(); mock.calls[1]": (
@@ -238,12 +239,12 @@ TYPOS = {
     ),
     "mock.calls[-1]": "*list index out of range: calls[[]-1] does not exist. No call was made.",
     "items = []; items[1]": "*IndexError: list index out of range",
-    "mock.set('m', Reply)": "*This is not a reply: the class Reply. Give an instance: Reply(…). *",
+    "mock.set('m', Reply)": "*This is not a reply: the class Reply. Pass an instance: Reply(…). *",
     "mock.set('m', 5)": "*This is not a reply: 5. A reply is a str, *",
     "Reply('x', chunks=['x'])": (
-        "*but text and chunks were given. The chunks together are the text: remove the text."
+        "*but got text and chunks. The chunks together are the text: remove the text."
     ),
-    "Reply('x', data=1)": "*A Reply has one content, but text and data were given.",
+    "Reply('x', data=1)": "*A Reply has one content, but got text and data.",
     "mock.set_error('m', [OSError, None])": (
         "*set_error() takes one error. For several errors in order, write script('m', *"
     ),
@@ -257,11 +258,11 @@ TYPOS = {
         "*temperature was not sent, expected 5."
     ),
     "mock.set('*', 'x'); create(final_result); mock.assert_called_with(schema='City')": (
-        "*the schema is none, not City, but the tool final_result asks for an object: match "
+        "*the schema is none, not City, but the tool final_result requests an object: match "
         "tools=[[]'final_result']."
     ),
     "mock.set('*', 'x'); create(weather); mock.assert_called_with(schema='weather')": (
-        "*the schema is none, not weather, but the tool weather asks for an object: *"
+        "*the schema is none, not weather, but the tool weather requests an object: *"
     ),
     "mock.set('*', 'x'); create(weather); mock.assert_called_with(schema='City')": (
         "*the schema is none, not City."
@@ -284,7 +285,7 @@ TYPOS = {
         "*TypeError: *'response' and 'body'"
     ),
     "mock.set_embedding('north', [0, 1])": (
-        "*Only str and bytes can be embedded, not [[]0, 1]. A vector comes after its text: "
+        "*Only str and bytes can be embedded, not [[]0, 1]. Pass the text before the vector: "
         "set_embedding(model, text, [[]0.1, …])."
     ),
     "mock.set_embedding('m', 5, [0, 1])": "*Only str and bytes can be embedded, not 5.",
@@ -296,7 +297,7 @@ TYPOS = {
     ),
     "mock.set('*', 'x'); create(); mock.last_call.request['model']": (
         "*TypeError: tuple indices must be integers or slices, not str: the request of a call has "
-        "the attributes method, url, headers and body. For a field of the body write *"
+        "the attributes method, url, headers and body. For a field of the body, write *"
     ),
     "request = (1,); request['model']": "*TypeError: tuple indices must be *, not str",
     "mock.responses = {'m': 'x'}": "*responses cannot be assigned; set the reply of a model: *",
@@ -379,14 +380,16 @@ TYPOS = {
         "name, arguments, tool_call_id."
     ),
     "ToolCall('weather', name='x')": (
-        "*ToolCall() got 'name' twice: by its position and by its name. The arguments by position "
-        "are: name, arguments, tool_call_id. Its arguments: name, arguments, tool_call_id."
+        "*ToolCall() got 'name' twice: by position and by name. Arguments by position: name, "
+        "arguments, tool_call_id. Its arguments: name, arguments, tool_call_id."
     ),
     "ToolCall('a', {}, 'b', 'c')": (
-        "*ToolCall() got too many arguments by position, which are: name, arguments, tool_call_id. "
-        "Give the others by their names. Write the arguments of the tool as a dict, *"
+        "*ToolCall() got too many arguments by position. Arguments by position: name, arguments, "
+        "tool_call_id. Pass the others by name. Write the arguments of the tool as a dict, *"
     ),
-    "Reply('x', 'y')": "*Reply() got too many arguments by position, which are: text. Give *",
+    "Reply('x', 'y')": (
+        "*Reply() got too many arguments by position. Arguments by position: text. Pass *"
+    ),
     "mock.advance_clock()": "*TypeError: advance_clock() also needs 'seconds'. Its *: seconds.",
     "Reply(deltas=[])": "*no argument 'deltas'; did you mean 'chunks'? *",
     "Reply(json={})": "*no argument 'json'; did you mean 'data'? *",
@@ -420,33 +423,33 @@ TYPOS = {
     ),
     "ToolCall('weather', ['Rome'])": (
         "*InvalidReply: The arguments of the tool call 'weather' must be a dict, but got "
-        '[[]"Rome"]. Give a dict of parameter and value, as in '
+        '[[]"Rome"]. Pass a dict of parameter and value, as in '
         "ToolCall('weather', {'name of the parameter': …})."
     ),
     "ToolCall('weather', 'Rome')": (
         "*InvalidReply: The arguments of the tool call 'weather' are not a JSON object: 'Rome'. "
-        "Give a dict of parameter and value, as in "
+        "Pass a dict of parameter and value, as in "
         "ToolCall('weather', {'name of the parameter': 'Rome'}). To simulate a wrong tool call on "
         "purpose, use BrokenToolCall."
     ),
     "ToolCall('weather', 5)": (
-        "*'weather' must be a dict, but got 5. Give a dict of parameter and value, as in "
+        "*'weather' must be a dict, but got 5. Pass a dict of parameter and value, as in "
         "ToolCall('weather', {'name of the parameter': 5})."
     ),
-    "ToolCall('weather', '5')": "*: '5'. Give a dict *, {'name of the parameter': 5}). *",
-    "ToolCall('weather', '[]')": "*. Give a dict * {'name of the parameter': …}). *",
+    "ToolCall('weather', '5')": "*: '5'. Pass a dict *, {'name of the parameter': 5}). *",
+    "ToolCall('weather', '[]')": "*. Pass a dict * {'name of the parameter': …}). *",
     "ToolCall('weather', ' ')": "*: ' '. Without arguments, write ToolCall('weather'). *",
     "ToolCall('weather', 'null')": "*. Without arguments, write ToolCall('weather'). *",
     "ToolCall('weather', '{city')": (
-        "*: '{city'. Correct the JSON, or give a dict instead of text. To simulate a wrong *"
+        "*: '{city'. Correct the JSON, or pass a dict instead of text. To simulate a wrong *"
     ),
     "ToolCall('weather', City(city='Rome'))": (
-        "*must be a dict, but got an object of type City. Give its fields as a dict, as in "
+        "*must be a dict, but got an object of type City. Pass its fields as a dict, as in "
         "ToolCall('weather', arguments.model_dump(mode=\"json\"))."
     ),
-    "ToolCall('weather', City)": "*got the class City. Give a dict of *: …}).",
+    "ToolCall('weather', City)": "*got the class City. Pass a dict of *: …}).",
     "Reply('Sunny and warm', error=templates.no_connection(), error_after=5)": (
-        "*InvalidReply: error= takes an exception, and templates.no_connection() returns a whole "
+        "*InvalidReply: error= takes an exception, but templates.no_connection() returns a whole "
         "Reply. Write templates.no_connection(chunks=[[]'Sunny', ' and warm'], error_after=1)."
     ),
     "Reply('Sunny', error=templates.authentication())": (
@@ -457,34 +460,33 @@ TYPOS = {
     ),
     "Reply(error=templates.timeout())": "*returns a whole Reply. Write templates.timeout().",
     "Reply(error=templates.yes_no(True, 'x'))": (
-        "*error= takes an exception, but got a Reply without an error. Give an exception, such as "
+        "*error= takes an exception, but got a Reply without an error. Pass an exception, such as "
         'ConnectionError("no route to host").'
     ),
     "Reply(error=Reply(error=OSError))": (
-        "*error= takes an exception, but got a whole Reply. Give the exception of that Reply "
-        "itself."
+        "*error= takes an exception, but got a whole Reply. Pass the exception of that Reply."
     ),
     "Reply(error=templates.timeout)": (
         "*templates.timeout is a function: call it, templates.timeout() in place of Reply(…)."
     ),
-    "Reply(error=429)": "*Give templates.rate_limit() of llm_mock in place of Reply(…), or an *",
+    "Reply(error=429)": "*Pass templates.rate_limit() of llm_mock in place of Reply(…), or an *",
     "Reply(error='timeout')": "*Write templates.timeout() of llm_mock in place of Reply(…).",
     "Reply(error='busy')": "*such as templates.rate_limit() of llm_mock in place of Reply(…).",
     "import openai; Reply(error=openai.RateLimitError)": (
-        "*Give templates.rate_limit() in place of Reply(…), which raises the SDK's own error, *"
+        "*Pass templates.rate_limit() in place of Reply(…), which raises the SDK's own error, *"
     ),
     "create_mock_get_model(side_effect=templates.rate_limit())": (
-        "*InvalidReply: This is not an exception, but a whole Reply. Give an exception, such as "
-        'ConnectionError("no route to host"). For the error of a Reply in every call, write '
+        "*InvalidReply: This is a whole Reply, not an exception. Pass an exception, such as "
+        'ConnectionError("no route to host"). To raise the error of a Reply in every call, write '
         'set_error("[*]", reply).'
     ),
     "Reply('Sunny and warm', error=OSError('cut'), error_after=5)": (
-        "*InvalidReply: error_after=5 counts the chunks before the error, and the text 'Sunny and "
-        "warm' is one chunk, or at most 4 with Latency(chunks_per_second=…). To cut the text, give "
-        "its chunks: Reply(chunks=[[]'Sunny', ' and warm'], error=…, error_after=1)."
+        "*InvalidReply: error_after=5 counts the chunks before the error, but the text 'Sunny and "
+        "warm' is one chunk, or at most 4 with Latency(chunks_per_second=…). To cut the text, "
+        "pass its chunks: Reply(chunks=[[]'Sunny', ' and warm'], error=…, error_after=1)."
     ),
     "Reply(data='abc', error=OSError('cut'), error_after=9)": (
-        "*and the text '\"abc\"' is one chunk, or at most 2 with *. Give error_after=1."
+        "*but the text '\"abc\"' is one chunk, or at most 2 with *. Pass error_after=1."
     ),
     "Reply('abc', error=OSError('cut'), error_after=2)": "*the text 'abc' is one chunk. To cut *",
     "mock.set('m', answer_later())": (
@@ -506,22 +508,22 @@ TYPOS = {
         "*This is not data: *. A function that returns the reply is passed without Reply()."
     ),
     "mock.set('m', {'a': answer_later()})": (
-        "*InvalidReply: reply[[]'a'] is not a JSON value: an object of type coroutine. Write await "
-        "before the call of answer_later()."
+        "*InvalidReply: reply[[]'a'] is not a JSON value: an object of type coroutine. Write "
+        "await before answer_later()."
     ),
     "Reply(response_json=answer_later())": (
-        "*InvalidReply: reply is not a JSON value: *. Write await before the call of *()."
+        "*InvalidReply: reply is not a JSON value: *. Write await before *()."
     ),
     "mock.set('m', ToolCall('read', {'path': answer_later()}))": (
         "*InvalidReply: The tool call 'read' cannot be sent: arguments[[]'path'] is not a JSON "
-        "value: an object of type coroutine. Write await before the call of answer_later()."
+        "value: an object of type coroutine. Write await before answer_later()."
     ),
     "mock.set('m', ToolCall('read', {'path': (each for each in 'ab')}))": (
-        "*arguments[[]'path'] is not a JSON value: an object of type generator. It must be what "
-        "a model can send: *"
+        "*arguments[[]'path'] is not a JSON value: an object of type generator. Convert it to a "
+        "str, *"
     ),
     "mock.set('m', {'a': (each for each in 'ab')})": (
-        "*is not a JSON value: an object of type generator. It must be what a model can send: *"
+        "*is not a JSON value: an object of type generator. Convert it to a str, *"
     ),
     "Reply(answer_later)": "*A function that returns the reply is passed without Reply().",
     "mock.set_error('m', answer_later())": (
@@ -539,11 +541,12 @@ TYPOS = {
     ),
     "mock.set('*', lambda request: list_words()); ask()": (
         "*returned something that is not a reply: an object of type generator. A reply function "
-        "returns its answer at once: for the chunks of a stream, write return Reply(chunks=[[]…]) "
+        "must return the whole answer. For the chunks of a stream, write return "
+        "Reply(chunks=[[]…]) "
         "instead of yield. *"
     ),
     "mock.set('*', return_later); ask()": (
-        "*an object of type coroutine. Write await before the call of answer_later(). *"
+        "*an object of type coroutine. Write await before answer_later(). *"
     ),
     "mock.script('It is sunny.', 'Bye.')": (
         "*InvalidReply: 'It is sunny.' is not the name of a model: the model comes first, as in "
@@ -561,16 +564,17 @@ TYPOS = {
     "Reply(delay=1)": "*no argument 'delay'; did you mean 'latency'? *",
     "Reply(stop_reason='x')": "*no argument 'stop_reason'; did you mean 'finish_reason'? *",
     "Reply(usage={'prompt_tokens': 1})": (
-        "*InvalidReply: The usage has an unknown name 'prompt_tokens'; did you mean "
-        "'input_tokens'? Its names: input_tokens or input, output_tokens or output, and details, *"
+        "*InvalidReply: Unknown name 'prompt_tokens' in usage; did you mean "
+        "'input_tokens'? Valid names: input_tokens or input, output_tokens or output, and "
+        "details, *"
     ),
-    "Reply(usage={'prompt': 1})": "*unknown name 'prompt'; did you mean 'input_tokens'? *",
-    "Reply(usage={'completion': 1})": "*name 'completion'; did you mean 'output_tokens'? *",
+    "Reply(usage={'prompt': 1})": "*Unknown name 'prompt' in usage; did you mean 'input_tokens'? *",
+    "Reply(usage={'completion': 1})": "*'completion' in usage; did you mean 'output_tokens'? *",
     "Reply(usage={'input_tokens': 1, 'completion_tokens': 1})": (
-        "*unknown name 'completion_tokens'; did you mean 'output_tokens'? *"
+        "*Unknown name 'completion_tokens' in usage; did you mean 'output_tokens'? *"
     ),
-    "Reply(usage={'detail': {}})": "*unknown name 'detail'; did you mean 'details'? *",
-    "Reply(usage={'zzz': 1})": "*unknown name 'zzz'. Its names: *",
+    "Reply(usage={'detail': {}})": "*Unknown name 'detail' in usage; did you mean 'details'? *",
+    "Reply(usage={'zzz': 1})": "*Unknown name 'zzz' in usage. Valid names: *",
     "mock_llm_responses.set('m', 'x') if 0 else mock_llm_calls": (
         "*NameError: name 'mock_llm_calls' is not defined: mock_llm_calls is a fixture. Add it to "
         "the parameters of the test, as in def test_it(mock_llm_calls):"
@@ -595,8 +599,8 @@ MISUSES = {
         "E * AttributeError: 'Prompt' object has no attribute 'text'; did you mean prompt?"
     ),
     "mock.set('*', lambda request: request.tools[0]['name']); ask(weather)": (
-        "E *'Tool' object is not subscriptable. The items of tools have attributes in a reply "
-        "function, as in request.tools[[]0].name."
+        "E *'Tool' object is not subscriptable. In a reply function, the items of tools have "
+        "attributes, not keys: write request.tools[[]0].name."
     ),
     "mock.set('gpt-4p', 'x'); create()": (
         "If the model of the reply is misspelt, write 'gpt-4o' (*.py:*)."
@@ -608,20 +612,20 @@ MISUSES = {
         "*AttributeError: 'HTTPRequest' object has no attribute 'message'; did you mean messages()?"
     ),
     "mock.set('*', lambda request: request.messages()[0]['content']); create()": (
-        "*KeyError: 'content'. A message of a request has the keys role and parts; request.prompt "
-        "is the text of the last one."
+        "*KeyError: 'content'. A message of a request has the keys role and parts. For the text "
+        "of the last message, use request.prompt."
     ),
     "mock.set('*', lambda request: request.messages()[0].text); create()": (
         "*AttributeError: 'dict' object has no attribute 'text'. A message of a request has the "
-        "keys role and parts; *"
+        "keys role and parts. *"
     ),
     "mock.set('*', lambda request: request.usage); create()": (
         "*raised at *: AttributeError: 'HTTPRequest' object has no attribute 'usage'"
     ),
     "mock.set('*', lambda request: {}['content']); create()": "*raised at *: KeyError: 'content'",
     "mock.set('*', lambda request: request.tools[0]['name']); create(weather)": (
-        "*TypeError: tuple indices must be integers or slices, not str. The items of tools have "
-        "attributes in a reply function, as in request.tools[[]0].name."
+        "*TypeError: tuple indices must be integers or slices, not str. In a reply function, the "
+        "items of tools have attributes, not keys: write request.tools[[]0].name."
     ),
     "mock.set('*', lambda request: request.messages[0]); create()": (
         "*'method' object is not subscriptable. messages is a method of the request: write "
@@ -644,12 +648,12 @@ MISUSES = {
         "this text; did you mean 'Cat sleep.' (test_*.py:*)?"
     ),
     "mock.set('*', 'x'); ask(); assert mock.calls_of('openai/gpt-4o')": (
-        "No call of 'openai/gpt-4o' was found (test_*.py:*), but calls of 'gpt-4o' were made. If "
-        "you mean these, write 'gpt-4o'."
+        "No call to 'openai/gpt-4o' was found (test_*.py:*), but calls to 'gpt-4o' were made. If "
+        "you mean these calls, write 'gpt-4o'."
     ),
     "mock.set('*', 'x'); llm.get_model('a/b').prompt('').text(); assert mock.calls_of('b')": (
-        "No call of 'b' was found (test_*.py:*), but calls of 'a/b' were made. If you mean these, "
-        "write 'a/b'."
+        "No call to 'b' was found (test_*.py:*), but calls to 'a/b' were made. If you mean these "
+        "calls, write 'a/b'."
     ),
     "mock.set_embedding('m', 'CATS', [1]); embed('cats'); assert False": (
         "*did you mean 'CATS' (test_*.py:*)? Upper and lower case differ."
@@ -668,7 +672,7 @@ MISUSES = {
         "templates.rate_limit()."
     ),
     "mock.script('*', [ToolCall('weather', {}), 'Sunny']); ask(); assert False": (
-        "A list with a text and a tool call is one reply, which has both. For one reply per call, "
+        "A list with a text and a tool call is one reply with both. For one reply per call, "
         "write script(model, first, second)."
     ),
     "mock.set('*', {'name': 'weather', 'arguments': {}}); ask(); assert False": (
@@ -692,7 +696,8 @@ MISUSES = {
         "*set_error() has no argument 'prompt'. For an error in some calls only, write set(model, *"
     ),
     "mock.set('*', Reply(chunks=['a', 'b'])); create(); assert False": (
-        "The request of call 1 asks for no stream, so the chunks of its reply (*.py:*) were joined."
+        "The request of call 1 does not ask for a stream, so the chunks of its reply (*.py:*) "
+        "were joined."
     ),
     "mock.set('*', 'x'); create(); mock.last_call.request.body['inputs']": (
         "*This request body has no key 'inputs'; did you mean 'input'? Its keys: model, input, *"
@@ -700,8 +705,8 @@ MISUSES = {
     "mock.set('*', 'x'); ask(); mock.last_call.files": "*; did you mean 'attachments'? Its *",
     "mock.set('*', 'x'); ask(); mock.last_call.images": "*; did you mean 'attachments'? Its *",
     "mock.set('*', Reply('Sunny and warm', error=OSError('cut'), error_after=2)); assert False": (
-        "error_after=2 counts the chunks before the error, and the text 'Sunny and warm' is one "
-        "chunk, or at most 4 with Latency(chunks_per_second=…). To cut the text, give its chunks: *"
+        "error_after=2 counts the chunks before the error, but the text 'Sunny and warm' is one "
+        "chunk, or at most 4 with Latency(chunks_per_second=…). To cut the text, pass its chunks: *"
     ),
     "mock.set_error('*', 'authentication')": (
         "*'authentication' is a text, not an exception. Write templates.authentication() of *"
@@ -710,9 +715,9 @@ MISUSES = {
         "*For a tool call, write ToolCall('a', {})."
     ),
     "mock.set('*', 'y', schema='Refund'); create(final_result_Fund, final_result_Refund)": (
-        "*but the tool final_result_Refund asks for an object: match *"
+        "*but the tool final_result_Refund requests an object: match *"
     ),
-    "mock.set('*', 529)": "*529 is a status, not an exception. Give templates.overloaded() *",
+    "mock.set('*', 529)": "*529 is a status, not an exception. Pass templates.overloaded() *",
     "mock.set('e', 'text', [1.0])": "*and for a vector set_embedding(model, text, vector). *",
     "mock.set('*', 'x'); mock.set('*', 'y', tools=['news']); ask(weather); assert False": (
         "*the tools news are not offered (offered: weather)"
@@ -781,10 +786,10 @@ MISUSES = {
         "*it was made before the reply was configured: configure the reply before the call"
     ),
     "mock.set('*', 'x'); mock.on('POST', '/v1/completions', {}); complete(); assert False": (
-        "*but the request is a call of gpt-4o, not POST /v1/completions"
+        "*but the request is a call to gpt-4o, not POST /v1/completions"
     ),
     "mock.set('*', 'x'); mock.on('POST', '/chat/completions', {}); ask(); assert False": (
-        "*but the request is a call of gpt-4o, not POST /chat/completions"
+        "*but the request is a call to gpt-4o, not POST /chat/completions"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hello('); ask(); assert False": (
         "*the prompt 'Hello' is not one that contains 'Hello('"
@@ -800,15 +805,15 @@ MISUSES = {
         "    nearest call: 1, but the system prompt 'Be brief' is not one that contains 'kind'"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', system='brief', prompt='again'); two_turns(); 1 / 0": (
-        "*but the system prompt '' is not one that contains 'brief' (through llm, a later turn has "
-        "only the system prompt that it passes itself)"
+        "*but the system prompt '' is not one that contains 'brief' (through llm, each turn has "
+        "only the system prompt that is passed with it)"
     ),
     "mock.set('*', 'x'); ask(); mock.assert_called_with(tool_results=[{'name': 'a', 'text': 1}])": (
         "*the tool results are [[][]], not * (a tool result has no key 'text', but name, output, "
         "is_error)*"
     ),
     "mock.set('*', 'I cannot.'); parse(); assert False": (
-        "For a refusal, write Reply(refusal=…), which needs no schema."
+        "For a refusal, write Reply(refusal=…), which need not match the schema."
     ),
     "mock.set('*', 'No'); parse(); assert False": 'Expected: {"city": string}',
     "mock.set('*', ToolCall('weather', {'town': 'Rome'})); ask(weather)": (

@@ -177,7 +177,7 @@ def test_a_passing_test_that_left_a_reply_unused_names_the_coroutine_first(
     result = pytester.runpytest_subprocess("-Wdefault")
     assert result.parseoutcomes()["failed"] == 1
     output = result.stdout.str()
-    assert f"\nThe coroutine app() {NEVER}{place}.\nOne queued reply was not asked for:" in output
+    assert f"\nThe coroutine app() {NEVER}{place}.\nOne queued reply was not used:" in output
     assert "Remove the reply" not in output
 
 

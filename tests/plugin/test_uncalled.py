@@ -34,7 +34,7 @@ def test_a_named_assertion_fails_the_test(name: str, line: str, pytester: pytest
     result.stdout.fnmatch_lines(
         [
             f"test_a_named_assertion_fails_the_test.py:5 names {name} without calling it, so "
-            f"nothing was asserted. Write {name}(…), with parentheses."
+            f"nothing was asserted. Add parentheses: {name}(…)."
         ]
     )
 

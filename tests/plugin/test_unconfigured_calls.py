@@ -51,7 +51,7 @@ def test_openai():
 def test_anthropic():
     assert app.ask_anthropic() == '{"success": true}'
 """
-LEVEL = 'Ini llm_mock_strict = warn answers such calls with {"success": true}.'
+LEVEL = 'With ini llm_mock_strict = warn, unmatched calls are answered with {"success": true}.'
 ADVICE = (
     "Configure one with the fixture mock_llm_responses: "
     'mock_llm_responses.set("gpt-4o", "…"), or set("*", "…") for any model.'
@@ -146,7 +146,7 @@ def test_a_setting_is_written_as_the_file_of_the_project_has_it(
     (project.path / file).write_text(f"{text}\nverbosity_test_cases = 0\n")
     project.makepyfile(TESTS)
     output = project.runpytest().stdout.str()
-    assert f"\nIni llm_mock_strict = {quote}warn{quote} answers such calls with" in output
+    assert f"\nWith ini llm_mock_strict = {quote}warn{quote}, unmatched calls are" in output
     assert (
         f"\nTo fail the tests with these calls, set ini llm_mock_strict = {quote}error{quote}."
         in output
@@ -299,8 +299,8 @@ def test_a_process_of_a_test_is_as_the_test(project: pytest.Pytester) -> None:
 
 
 OUTSIDE = (
-    "The call was made outside of a test: while a file was imported, or in a fixture of a wider "
-    "scope. Make it in a function that the test calls, or configure its reply in "
+    "The call was made outside of a test: during an import, or in a fixture of a wider scope. "
+    "Make the call in a function that the test calls, or configure its reply in "
     'pytest_llm_mock_configure(mock) of a conftest.py: mock.set("gpt-4o", "…").'
 )
 
@@ -351,7 +351,7 @@ def test_a_failing_test_names_the_call_that_was_made_before_it(
     result = project.runpytest()
     result.assert_outcomes(failed=1)
     output = result.stdout.str()
-    told = "This call was made before the test, and got an answer by default:\n  gpt-4o  'Hello'\n"
+    told = "This call was made before the test, and was answered by default:\n  gpt-4o  'Hello'\n"
     assert (told + OUTSIDE in output) is is_told
     heading = "No model was called in this test" if is_told else "No model was called"
     assert f"\n{heading}, but replies were configured:\n" in output
@@ -387,7 +387,7 @@ def test_a_call_that_repeats_a_failed_one_is_called_a_retry(
     result.assert_outcomes(failed=1)
     output = result.stdout.str()
     retry = (
-        "The request is that of the failed call before it: most SDKs retry after an error. For an "
+        "The request repeats the failed call before it: most SDKs retry after an error. For an "
         'error on every attempt, use set_error("gpt-5", …). To disable retries, configure the '
         "client, such as with max_retries=0 in openai and anthropic."
     )
@@ -417,9 +417,9 @@ def test_a_tool_call_that_was_used_up_is_not_to_stay(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     output = result.stdout.str()
-    queue = "After the tool call comes an answer: script(model, ToolCall(…), text)."
+    queue = "Queue a text after the tool call: script(model, ToolCall(…), text)."
     assert (queue in output) is not stays
-    assert ("A reply of set() would stay." in output) is stays
+    assert ("A reply of set() answers any number of calls." in output) is stays
 
 
 @pytest.mark.parametrize(("options", "is_told"), [("stream=True", True), ("stream=False", False)])
@@ -576,7 +576,7 @@ def test_the_nearest_reply_is_the_one_with_the_most_similar_condition(
     result = project.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["  - gpt-5 *system contains 'leghal' *", "    the nearest miss: the system prompt *"]
+        ["  - gpt-5 *system contains 'leghal' *", "    does not match: the system prompt *"]
     )
 
 

@@ -190,7 +190,7 @@ def test_each_assertion_has_its_type_also_where_python_makes_it() -> None:
             {"type": "json"},
             '```json\n{"a": 1}\n```',
             False,
-            "Output is not JSON: it stands in a code fence; use contains",
+            "Output is not JSON: it is in a code fence; use contains",
         ),
         ({"type": "contains_json"}, 'Here:\n```json\n{"a": 1}\n```', True, "Output contains JSON"),
         (
@@ -294,7 +294,7 @@ def test_each_assertion_has_its_type_also_where_python_makes_it() -> None:
             '```\n{"b": 5}\n```',
             False,
             (
-                "The transform $.b needs JSON, but it stands in a code fence: ask the model for "
+                "The transform $.b needs JSON, but it is in a code fence: ask the model for "
                 "JSON alone, or"
             ),
         ),

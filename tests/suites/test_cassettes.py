@@ -227,7 +227,7 @@ def test_keys_are_in_no_cassette(
     [
         (
             ["--cassette", "--dry-run"],
-            "--cassette records a real run, and --dry-run calls no model",
+            "--cassette records a real run, but --dry-run calls no model",
         ),
         (["--record", "none"], "--record needs --cassette"),
     ],

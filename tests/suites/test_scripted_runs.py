@@ -112,7 +112,7 @@ def test_a_reply_to_other_conditions_stays_beside_that_of_a_run() -> None:
             {"run": 1, "prompt": "H", "text": "of the run"},
         ]
     )
-    assert "One queued reply was not asked for" in result.error
+    assert "One queued reply was not used" in result.error
     assert "'of the run'" in result.error
 
 

@@ -221,7 +221,7 @@ def test_assertions_are_about_the_last_answer_and_each_turn_about_all(
 def test_the_replies_of_a_conversation_must_be_used_by_its_end() -> None:
     replies = [{"text": "a"}, {"text": "b"}, {"text": "c"}]
     result = talk({"script": ["One", "Two"]}, replies=replies)
-    assert "One queued reply was not asked for" in (result.error or "")
+    assert "One queued reply was not used" in (result.error or "")
     assert len(result.attempts[0].turns) == 2
 
 

@@ -121,7 +121,7 @@ def test_replies_answer_the_models_and_assertions_check_what_the_application_mad
     assert ended.exit_code == 1
     found = statuses(ended.output)
     assert {name for name, status in found.items() if status == "PASS"} == passed
-    assert "One queued reply was not asked for:" in ended.output
+    assert "One queued reply was not used:" in ended.output
     assert "Remove it from the 'replies' of the case" in ended.output
     assert "No reply was configured for this call:\n      gpt-4o  'Write a refund'" in ended.output
     assert "Add one to the 'replies' of the case." in ended.output
@@ -212,7 +212,7 @@ def test_a_target_that_gives_no_output_says_why(
         (
             'target: {function: "a.py:f", output: "a..b"}',
             "",
-            "'a..b' is no path of keys and positions",
+            "'a..b' is not a path of keys and positions",
         ),
         ('target: {function: "../a.py:f"}', "", "is outside of the suite's folder"),
         (

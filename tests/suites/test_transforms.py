@@ -120,7 +120,7 @@ def test_a_transform_that_fails_fails_the_case_and_says_why(
         (
             "transform",
             "$.a b",
-            "'$.a b' is no path of keys and positions, such as choices.0.message.content",
+            "'$.a b' is not a path of keys and positions, such as choices.0.message.content",
         ),
         (
             "transform",
@@ -128,7 +128,7 @@ def test_a_transform_that_fails_fails_the_case_and_says_why(
             "'../clean.py' is outside of the suite's folder; use a module instead: pa",
         ),
         ("assertions", "[{type: max_cost, value: 1, transform: a}]", "unknown key 'transform'"),
-        ("assertions", "[{type: json, path: '', value: 1}]", "is no path of keys and positions"),
+        ("assertions", "[{type: json, path: '', value: 1}]", "is not a path of keys and positions"),
     ],
 )
 def test_a_transform_that_is_none_is_named_with_its_line(

@@ -43,7 +43,7 @@ def test_a_text_is_parsed(value: object) -> None:
         ("[1] [2]", "Extra data at line 1 column 5"),
         ("NaN", "NaN is not a JSON value"),
         ("[-Infinity]", "-Infinity is not a JSON value"),
-        (DEEP, "it is nested too deep"),
+        (DEEP, "it is nested too deeply"),
         ("x ```\n{}\n```", "Expecting value at line 1 column 1"),
         ("```\n{}\n``` x", "Expecting value at line 1 column 1"),
         ("```{}```", "Expecting value at line 1 column 1"),
@@ -58,7 +58,7 @@ def test_a_text_that_is_no_json_is_explained(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("text", ["```json\n{}\n```", " \n```\n{\n}```\n", "```\nno json\n```"])
 def test_a_code_fence_is_named(text: str) -> None:
-    with pytest.raises(FencedJSON, match=r"^it stands in a code fence$"):
+    with pytest.raises(FencedJSON, match=r"^it is in a code fence$"):
         parse_json(text)
 
 
@@ -119,7 +119,7 @@ def test_a_path_has_steps(path: str, steps: list[str] | None) -> None:
     if steps is not None:
         assert parse_path(path) == steps
         return
-    message = f"{path!r} is no path of keys and positions, such as choices.0.message.content"
+    message = f"{path!r} is not a path of keys and positions, such as choices.0.message.content"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         parse_path(path)
 
@@ -197,7 +197,7 @@ def test_a_text_has_at_most_20_million_characters_after_references_are_replaced(
     with pytest.raises(LLMMockError) as caught:
         interpolate("${a}${a}", {"a": "x" * (most + 3)}.get)
     assert str(caught.value) == (
-        "with its references replaced a text has more than 20,000,000 characters"
+        "with its references replaced, a text has more than 20,000,000 characters"
     )
 
 

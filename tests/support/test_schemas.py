@@ -56,7 +56,7 @@ def test_a_value_that_is_no_schema_is_an_error() -> None:
     with pytest.raises(InvalidReply) as caught:
         get_schema_name(int)
     assert str(caught.value) == (
-        "This is not a schema: the class int. Give a pydantic class, a JSON-schema dict, or the "
+        "This is not a schema: the class int. Pass a pydantic class, a JSON-schema dict, or the "
         "name of one."
     )
 
@@ -94,7 +94,10 @@ def test_the_problem_of_a_schema_is_found(schema: Any, problem: str | None) -> N
 
 def test_a_schema_of_other_values_is_a_problem() -> None:
     problem = find_schema_problem({"const": object})
-    assert problem == "it holds what is no JSON (Object of type type is not JSON serializable)"
+    assert (
+        problem
+        == "it contains a value that is not JSON (Object of type type is not JSON serializable)"
+    )
 
 
 NESTED = {

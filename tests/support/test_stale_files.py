@@ -176,11 +176,11 @@ def test_a_temporary_folder_that_cannot_be_used_is_one_line(pytester: pytest.Pyt
     assert result.outlines == []
     [line] = [line for line in result.errlines if line]
     assert line.startswith(
-        "ERROR: No temporary folder can be made: [Errno 2] No such file or directory: "
+        "ERROR: Cannot create a temporary folder: [Errno 2] No such file or directory: "
         "'/nowhere/llm-"
     )
     assert line.endswith(
-        "Set the environment variable TMPDIR to a folder that can be written, or make room there."
+        "Set the environment variable TMPDIR to a writable folder, or free disk space."
     )
 
 
@@ -188,5 +188,5 @@ def test_a_process_that_is_mocked_says_so_too(run_python: RunPython) -> None:
     code = "import tempfile; tempfile.tempdir = '/nowhere'; import llm"
     result = run_python(code, LLM_USER_PATH=None, PFLOW_TESTING="1")
     assert result.stderr.splitlines()[-1].startswith(
-        "llm_mock.errors.LLMMockError: No temporary folder can be made:"
+        "llm_mock.errors.LLMMockError: Cannot create a temporary folder:"
     )

@@ -68,4 +68,4 @@ def test_a_test_that_leaves_a_reply_unused_fails(
     file.write_text(FORGETFUL_TEST.format(helper=(FOLDER / "llm-mock.mjs").as_uri()))
     result = run_node(server, str(file))
     assert result.returncode == 1
-    assert "One queued reply was not asked for:" in result.stdout
+    assert "One queued reply was not used:" in result.stdout

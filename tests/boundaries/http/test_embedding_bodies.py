@@ -220,14 +220,14 @@ def test_what_is_no_vector_is_refused(
 WRONG_LENGTH = {
     "http": (
         "openai.OpenAI().embeddings.create(model='text-embedding-3-small', input='a')",
-        "*The vector for 'a' has 64 numbers, but the answer to this request to "
-        "'text-embedding-3-small' has 1536. Set a vector of 1536 numbers, or assign "
-        "another length to mock.get_embedding_model('text-embedding-3-small').dimensions.  "
+        "*The vector for 'a' has 64 numbers, but this request to "
+        "'text-embedding-3-small' needs 1536. Set a vector of 1536 numbers, or set another length "
+        "in mock.get_embedding_model('text-embedding-3-small').dimensions.  "
         "(test_it.py:3)",
     ),
     "http, with dimensions": (
         "openai.OpenAI().embeddings.create(model='unknown', input='a', dimensions=8)",
-        "*The vector for 'a' has 64 numbers, but the answer to this request to 'unknown' has 8. "
+        "*The vector for 'a' has 64 numbers, but this request to 'unknown' needs 8. "
         "Set a vector of 8 numbers*",
     ),
     "llm": (

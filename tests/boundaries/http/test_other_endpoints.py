@@ -402,7 +402,7 @@ def test_unused_responses_and_bugs_of_functions_are_reported(pytester: pytest.Py
     result.assert_outcomes(passed=1, failed=4)
     result.stdout.fnmatch_lines(
         [
-            "*One queued reply was not asked for:*",
+            "*One queued reply was not used:*",
             "*GET /v1/files/[*]*",
             "*GET /v1/batches*not used*",
             "*A reply function raised at test_*: AttributeError*nothing*",

@@ -138,8 +138,8 @@ def test_an_option_in_the_style_of_an_sdk_is_not_absent(mock_llm_responses: LLMM
             mock_llm_responses.assert_called_with(options={name: ABSENT})
     with pytest.raises(AssertionError) as raised:
         mock_llm_responses.assert_called_with(options={"max_output_tokens": 19})
-    message = "the option max_output_tokens was not given; the request has maxOutputTokens=19"
+    message = "the option max_output_tokens was not set; the request has maxOutputTokens=19"
     assert message in str(raised.value)
     mock_llm_responses.assert_called_with(options={"seed": ABSENT})
-    with pytest.raises(AssertionError, match="the option topp was not given; did you mean 'topP'"):
+    with pytest.raises(AssertionError, match="the option topp was not set; did you mean 'topP'"):
         mock_llm_responses.assert_called_with(options={"topp": 1})

@@ -245,7 +245,7 @@ def test_llm_cannot_get_it(reply: Reply, lazy: bool, mock_llm_responses: LLMMock
         llm.get_model("gpt-4o").prompt("Hi").text()
     [noted] = mock_llm_responses.problems
     mock_llm_responses.problems.clear()
-    assert "Give a text, data or tool calls" in noted
+    assert "Use a text, data or tool calls" in noted
 
 
 def test_an_answer_takes_its_time(mock_llm_responses: LLMMock) -> None:
@@ -259,8 +259,8 @@ def test_an_answer_takes_its_time(mock_llm_responses: LLMMock) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"body": {}, "text": "a"}, "one content, but text and body or events were given"),
-        ({"events": [], "refusal": "a"}, "one content, but refusal and body or events"),
+        ({"body": {}, "text": "a"}, "one content, but got text and body or events"),
+        ({"events": [], "refusal": "a"}, "one content, but got refusal and body or events"),
         ({"body": object()}, "reply is not a JSON value"),
         ({"events": {"a": 1}}, "These are not events"),
         ({"events": "a"}, "These are not events: 'a'"),

@@ -237,13 +237,13 @@ def test_llm_reads_the_text_alone(mock_llm_responses: LLMMock) -> None:
         ({"headers": {"a": "ü"}}, "This is not a header: 'a': 'ü'"),
         ({"headers": {"a": "b\nc"}}, "This is not a header: 'a'"),
         *(
-            ({"headers": {name: "9"}}, f"The header '{name}' is set by the mock")
+            ({"headers": {name: "9"}}, f"The mock sets the header '{name}' itself")
             for name in ("Connection", "Content-Encoding", "Content-Length", "Transfer-Encoding")
         ),
-        ({"headers": {"a": "b"}, "error": ValueError("c")}, "headers belong to an answer"),
+        ({"headers": {"a": "b"}, "error": ValueError("c")}, "headers= is for answers"),
         ({"service_tier": 5}, "service_tier=5 must be a str"),
         ({"service_tier": ""}, "service_tier='' must be a str"),
-        ({"service_tier": "flex", "body": {}}, "service_tier is part of the body"),
+        ({"service_tier": "flex", "body": {}}, "service_tier= cannot be combined"),
     ],
 )
 def test_details_are_checked(arguments: dict[str, Any], problem: str) -> None:
@@ -514,15 +514,15 @@ def test_a_detail_that_is_left_out_has_its_documented_default(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({}, "A Citation has one source, but none was given"),
-        ({"url": "a", "file_id": "b"}, "one source, but url and file_id was given"),
+        ({}, "A Citation needs one source, but got none"),
+        ({"url": "a", "file_id": "b"}, "one source, but got url and file_id"),
         ({"url": 5}, "url=5 of a Citation must be a str"),
         ({"file_id": 5}, "file_id=5 of a Citation must be a str"),
         ({"url": "a", "title": None}, "title=None of a Citation must be a str"),
         ({"url": "a", "text": 5}, "text=5 of a Citation must be a str"),
         ({"url": "a", "cited_text": 5}, "cited_text=5 of a Citation must be a str"),
         ({"url": "a", "filename": 5}, "filename=5 of a Citation must be a str"),
-        ({"document_index": -1}, "document_index=-1: give a whole number"),
+        ({"document_index": -1}, "document_index=-1: pass a whole number"),
     ],
 )
 def test_a_citation_is_checked(arguments: dict[str, Any], problem: str) -> None:
@@ -537,16 +537,22 @@ def test_a_citation_is_checked(arguments: dict[str, Any], problem: str) -> None:
         ({"text": "a", "citations": 5}, "These are not citations: 5"),
         ({"text": "a", "citations": {"url": "b"}}, "These are not citations"),
         ({"text": "a", "citations": ["https://b"]}, "This is not a citation: 'https://b'"),
-        ({"text": "a", "citations": [Citation("b", text="c")]}, "supports 'c', which is not in"),
+        (
+            {"text": "a", "citations": [Citation("b", text="c")]},
+            "text of a Citation, 'c', is not in",
+        ),
         (
             {"parts": ["a", ToolCall("f"), "b"], "citations": [Citation("b", text="ab")]},
-            "supports 'ab', which is not in the answer",
+            "text of a Citation, 'ab', is not in the answer",
         ),
-        ({"candidates": ["a", "b"]}, "has several candidates: give them to each"),
+        (
+            {"candidates": ["a", "b"]},
+            "has several candidates: pass them to the Reply of each candidate",
+        ),
         ({"body": {}}, "is the provider's own JSON"),
-        ({"refusal": "a"}, "has none"),
-        ({"error": ValueError("a")}, "has none"),
-        ({"tool_calls": ToolCall("f")}, "has none"),
+        ({"refusal": "a"}, "has no text"),
+        ({"error": ValueError("a")}, "has no text"),
+        ({"tool_calls": ToolCall("f")}, "has no text"),
     ],
 )
 def test_citations_belong_to_a_text(arguments: dict[str, Any], problem: str) -> None:
@@ -669,11 +675,11 @@ def test_a_log_probability_is_checked(arguments: dict[str, Any], problem: str) -
     [
         ({"logprobs": 5}, "These are not log probabilities: 5"),
         ({"logprobs": [-1]}, "This is not a log probability: -1"),
-        ({"text": "Ho"}, "The tokens of logprobs are 'Hi', but the text is 'Ho'"),
+        ({"text": "Ho"}, "The tokens of logprobs join to 'Hi', but the text is 'Ho'"),
         ({"text": None, "chunks": ["Hi"], "logprobs": [Logprob("Hi", -1)]}, ""),
         ({"text": None, "chunks": ["H", "i"], "logprobs": [Logprob("Hi", -1)]}, "within a token"),
         ({"text": None, "parts": ["Hi"]}, "this Reply has parts"),
-        ({"text": None, "refusal": "Hi"}, "has none"),
+        ({"text": None, "refusal": "Hi"}, "has no text"),
     ],
 )
 def test_log_probabilities_belong_to_a_text(arguments: dict[str, Any], problem: str) -> None:
@@ -1066,11 +1072,11 @@ def test_what_was_passed_may_change_afterwards() -> None:
         (lambda: FileSearch("a", 5), "results=5 must be a list"),  # type: ignore[arg-type]
         (lambda: FileSearch("a", [PAGE]), "This is not a result of a file search"),
         (lambda: FileSearch("a", ["b"]), "This is not a result"),  # type: ignore[list-item]
-        (lambda: ImageGeneration("ü"), "data must be bytes or a text in base64"),
-        (lambda: ImageGeneration(5), "data must be bytes or a text"),  # type: ignore[arg-type]
+        (lambda: ImageGeneration("ü"), "data must be bytes or a base64 text"),
+        (lambda: ImageGeneration(5), "data must be bytes or a base64 text"),  # type: ignore[arg-type]
         (lambda: ImageGeneration("", 5), "revised_prompt=5"),  # type: ignore[arg-type]
         (lambda: ImageGeneration("", "", 5), "media_type=5"),  # type: ignore[arg-type]
-        (lambda: Audio("!"), "data must be bytes or a text in base64"),
+        (lambda: Audio("!"), "data must be bytes or a base64 text"),
         (lambda: Audio("", 5), "transcript=5 of a Audio"),  # type: ignore[arg-type]
         (lambda: Audio("", "", 5), "media_type=5"),  # type: ignore[arg-type]
     ],

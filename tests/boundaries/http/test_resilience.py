@@ -106,8 +106,8 @@ def test_a_client_that_does_not_wait_is_told_what_it_sent(
     message = re.sub(r"\d\.\d{3}", "0.000", what_is_wrong(mock))
     advice = (
         "whose response asked for a wait of 1 s. Wait as long as Retry-After says, or let the SDK "
-        "retry. If the test replaces the function that waits, or the application sends the same "
-        "request several times at once on purpose, pass waits=False."
+        "retry. If the test replaces the wait function, or the application sends equal requests "
+        "in parallel on purpose, pass waits=False."
     )
     assert message.splitlines() == [
         "The client is not resilient.",
@@ -172,7 +172,7 @@ def test_a_status_tells_whether_to_try_again(status: int, mock: LLMMock) -> None
     mock.set_error("gpt-4o", error_with(status))
     ask()
     if status in TRANSIENT:
-        assert f"the first answer with status {status}." in what_is_wrong(mock, strict=True)
+        assert f"which failed with status {status}." in what_is_wrong(mock, strict=True)
     else:
         mock.assert_resilient(strict=True)
 
@@ -232,7 +232,7 @@ def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(
 
 def test_calls_by_llm_alone_show_nothing(mock: LLMMock) -> None:
     llm.get_model("gpt-4o").prompt("Hello").text()
-    assert "No call of any model was made over HTTP" in what_is_wrong(mock)
+    assert "No call to any model was made over HTTP" in what_is_wrong(mock)
 
 
 @pytest.mark.parametrize("attempts", [0, 1.5, "3"])
@@ -263,7 +263,7 @@ def test_a_client_that_gives_up_at_once_is_found_if_the_assertion_is_strict(
     assert ask(tries=1) == ""
     mock.assert_resilient()
     message = what_is_wrong(mock, strict=True)
-    assert f"The client gave up after call 1, the first answer with status {status}." in message
+    assert f"The client did not retry after call 1, which failed with status {status}." in message
 
 
 def test_the_sdk_does_not_give_up_at_once(mock: LLMMock) -> None:
@@ -354,8 +354,8 @@ def test_a_swallowed_malformed_chunk_is_found_if_the_assertion_is_strict(mock: L
     assert stream_text() == "Once upon "
     mock.assert_resilient()
     message = what_is_wrong(mock, strict=True)
-    assert "The stream of call 1 ended within an event that is not valid JSON" in message
-    assert "→ a stream that ended within an event" in message
+    assert "The stream of call 1 ended inside an event that is not valid JSON" in message
+    assert "→ a stream that ended inside an event" in message
     mock.assert_resilient(strict=True, gave_up=True)
 
 

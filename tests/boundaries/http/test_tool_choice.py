@@ -502,7 +502,7 @@ def test_data_that_answer_the_schema_of_a_request_call_no_tool(mock_llm_response
     fields = {"tools": CHAT_TOOLS[:1], "tool_choice": "required", "response_format": form}
     assert ask("chat", fields).status_code == 400
     assert (
-        "\nThe request has a schema, too, and the data answer it as a text. To call a tool, set "
+        "\nThe request also has a schema, so the data are sent as a text. To call a tool, use "
         "ToolCall('weather', {…}).\n"
     ) in read_problem(mock_llm_responses)
 
@@ -512,7 +512,7 @@ def test_data_that_answer_the_schema_of_a_request_call_no_tool(mock_llm_response
     [
         (
             CHAT_TOOLS[:1],
-            "\nThe argument of the tool is 'city': write {'city': …}.\n",
+            "\nThe tool has the argument 'city': write {'city': …}.\n",
         ),
         (CHAT_TOOLS[:2], "\nThe data match no tool: 'weather' accepts city; "),
     ],
@@ -546,7 +546,7 @@ def test_a_text_in_place_of_the_arguments_of_a_tool_is_told_so(
     mock_llm_responses.set("*", "city: Rome")
     assert ask("chat", {"tools": tools, "tool_choice": "required"}).status_code == 400
     told = read_problem(mock_llm_responses)
-    assert f"The reply: 'city: Rome'\n{advice}Correct it, or mark it" in told
+    assert f"The reply: 'city: Rome'\n{advice}Correct the reply. If it" in told
 
 
 @pytest.mark.parametrize("arguments", [{}, {"zone": "UTC"}])

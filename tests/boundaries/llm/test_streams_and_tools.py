@@ -428,9 +428,10 @@ def chain(get_model: LLMMock, limit: int | None = None) -> str:
 
 ENDLESS = OwnToolCall("weather", {"city": "Rome"})
 ENDLESS_ADVICE = (
-    " called a tool 100 times in one conversation and never ends. Queue the tool call, and set "
+    " called a tool 100 times in one conversation, so the conversation never ends. Queue the tool "
+    "call, and set "
     "the text that follows it: mock.add(model, Reply(tool_calls=[…])), then mock.set(model, "
-    "text). Or give the application a limit, such as chain_limit=10 of llm."
+    "text). Or limit the number of turns in the application, such as with chain_limit=10 of llm."
 )
 
 
