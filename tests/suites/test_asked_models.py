@@ -164,6 +164,41 @@ def test_validate_knows_the_models_of_steps(
     assert (ended.returncode, said in ended.stdout + ended.stderr) == (exit_code, True), ended
 
 
+ROLE = """\
+apiVersion: llm-mock/v1
+kind: Agent
+metadata: {name: helper}
+spec: {role: Be brief, model: {provider: openai, name: gpt-4o-minni}}
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "role.yaml", "--prompt", "Hi"), ("test", "role.yaml", "--suite", "suite.yaml")],
+    ids=["run", "test"],
+)
+@pytest.mark.parametrize(
+    ("options", "exit_code", "place"),
+    [((), 1, "role.yaml:4"), (("--model", "gpt-4o-minni"), 2, "--model")],
+    ids=["in the role", "on the command line"],
+)
+def test_an_unknown_model_of_the_command_line_is_wrong_usage(
+    project: Project,
+    process_environment: dict[str, str],
+    arguments: tuple[str, ...],
+    options: tuple[str, ...],
+    exit_code: int,
+    place: str,
+) -> None:
+    project.write("role.yaml", ROLE)
+    suite = SUITE.replace('target: {function: "app.py:answer"}\nDEFAULTS\n', "")
+    project.write("suite.yaml", suite.replace("ASSERTION", "{type: equals, value: Hi}"))
+    ended = run(process_environment, *arguments, *options)
+    assert ended.returncode == exit_code
+    assert f"Error: {place}: llm knows no model 'gpt-4o-minni'" in ended.stderr
+    assert ended.stderr.startswith("Usage: ") == (exit_code == 2)
+
+
 def test_a_live_case_of_pytest_asks_nothing_either(pytester: pytest.Pytester) -> None:
     text = SUITE.replace("DEFAULTS", "").replace("ASSERTION", OTHER_JUDGE)
     (pytester.path / "suite.yaml").write_text(text)
