@@ -350,7 +350,7 @@ class _FileRewriter:
         if self.lasting_patch is not None:
             raise CannotRewrite(
                 _describe_lasting_patch(f"{self.lasting_patch} of a conftest.py"),
-                "Give that fixture the scope of one test, then run this again.",
+                "Give that fixture the scope of one test, then run the command again.",
             )
 
     def _check_class(self, node: cst.ClassDef) -> None:
@@ -698,7 +698,7 @@ class _FileRewriter:
         del self.results[name]
         self.problems[name] = CannotRewrite(
             reason,
-            "Rewrite that one first, then run this again.",
+            "Rewrite that one first, then run the command again.",
         )
 
     def _list_manual_changes(self) -> list[ManualChange]:
@@ -811,7 +811,7 @@ def _new_class_fixture_problem(function: _Function) -> CannotRewrite:
     # The tests of a class are not followed to the fixtures of the class.
     return CannotRewrite(
         "it is a fixture of a class",
-        "Move it out of the class, without self, and run this again: "
+        "Move it out of the class, without self, and run the command again: "
         "its tests are rewritten with it then.",
         function.node.name,
     )

@@ -320,7 +320,7 @@ class _FunctionRewriter:
         if state.given_slot is None:
             raise CannotRewrite(
                 f"the fixture {state.name} gives a mock that depends on the prompt, and goes on",
-                "Let it return the mock, then run this again.",
+                "Let it return the mock, then run the command again.",
             )
         state.given_slot.lines = [f"return {name}"]
         # An annotation is one of the mock.
@@ -338,7 +338,7 @@ class _FunctionRewriter:
             if is_used_elsewhere(name, node.body):
                 raise CannotRewrite(
                     f"the fixture {name} replies to prompts, and is used for something else, too",
-                    "Write another fixture for that, then run this again.",
+                    "Write another fixture for that, then run the command again.",
                 )
             givers[name] = self.state.givers[name].give()
         return givers
@@ -626,7 +626,7 @@ class _FunctionRewriter:
                 raise UnrelatedMock(name)
             raise CannotRewrite(
                 f"the fixture {name} gives a mock and does something else",
-                "Do that in another fixture, then run this again.",
+                "Do that in another fixture, then run the command again.",
             )
 
     def _check_kept_fixtures(self) -> None:
@@ -677,7 +677,7 @@ class _FunctionRewriter:
             if place.is_replaced and is_used:
                 raise CannotRewrite(
                     f"{name} replies to prompts, and is used for something else, too",
-                    "Write another function for that, then run this again.",
+                    "Write another function for that, then run the command again.",
                     self.state.table.functions[name][0],
                 )
 
@@ -778,7 +778,7 @@ def _collect_requests(name: str, fixtures: dict[str, cst.FunctionDef]) -> set[st
 def _new_inherited_problem(name: str, reason: str) -> CannotRewrite:
     return CannotRewritePatch(
         f"it uses the fixture {name} of a conftest.py, which {reason}",
-        "Patch in the test, or move the fixture to this file, then run this again.",
+        "Patch in the test, or move the fixture to this file, then run the command again.",
     )
 
 

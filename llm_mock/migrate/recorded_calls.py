@@ -531,7 +531,7 @@ class CallReader:
         if name in self.names and name not in self.loop_variables:
             raise CannotRewrite(
                 f"the name {name} has two meanings",
-                "Rename one of them, then run this again.",
+                "Rename one of them, then run the command again.",
                 node,
             )
         call = SingleCall(

@@ -197,7 +197,7 @@ class StatementRewriter:
             if earlier is not None and earlier.is_replaced:
                 raise CannotRewrite(
                     f"{name} replies to prompts, and becomes another function",
-                    "Rename one of them, then run this again.",
+                    "Rename one of them, then run the command again.",
                 )
             definition = LocalDefinition(node, frozenset({name}))
             self.table.definitions[name] = definition
@@ -319,7 +319,7 @@ class StatementRewriter:
         if self._nesting:
             raise CannotRewritePatch(
                 "sys.modules is restored under a condition, or beside something else",
-                "Use `with patch.dict(sys.modules, …)`, then run this again.",
+                "Use `with patch.dict(sys.modules, …)`, then run the command again.",
                 nodes[0],
             )
         self.started_patches.has_stopped = True
@@ -569,7 +569,7 @@ class StatementRewriter:
         if len(names) != len(part.targets):
             raise CannotRewritePatch(
                 f"the route is given to something else than a name: {get_first_line(node)}",
-                "Give it a name in the test, then run this again.",
+                "Give it a name in the test, then run the command again.",
                 node,
             )
         self.table.values[names[0]] = route
@@ -606,7 +606,7 @@ class StatementRewriter:
         if others or not isinstance(target.target, cst.Name):
             raise CannotRewritePatch(
                 f"{to_source(target.target)} is a patch or its mock, and no name of the function",
-                "Patch in each test or in a fixture, then run this again.",
+                "Patch in each test or in a fixture, then run the command again.",
                 node,
             )
         call = cst.ensure_type(part.value, cst.Call)
@@ -809,7 +809,7 @@ class StatementRewriter:
             if self.started_patches.has_stopped:
                 raise CannotRewritePatch(
                     "something is called after the patch was stopped, which may reach real models",
-                    "Move it before patcher.stop(), then run this again.",
+                    "Move it before patcher.stop(), then run the command again.",
                     node,
                 )
             self.reader.forget_last_calls()

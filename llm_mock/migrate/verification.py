@@ -239,7 +239,7 @@ class RewriteVerifier:
         hiding = sorted(self._results[conftest].hiding)
         names = ", ".join(hiding)
         reason = f"{names} of {format_path(conftest)} hides a fixture of llm_mock, and {need}"
-        problem = CannotRewrite(reason, "Rewrite that test first, then run this again.")
+        problem = CannotRewrite(reason, "Rewrite that test first, then run the command again.")
         return VerifiedFile(self._refuse_all(result, problem))
 
     def _refuse_all(self, result: FileResult, problem: CannotRewrite) -> FileResult:
@@ -434,7 +434,7 @@ def _describe_failure(test: TestOutcome) -> str:
         servers = " ".join(sorted(test.servers))
         return (
             f"the rewritten test calls a server on this machine: {problem}. The mock answers for "
-            f"it if you add {servers} to ini llm_mock_hosts; then run this again"
+            f"it if you add {servers} to ini llm_mock_hosts; then run the command again"
         )
     return f"the rewritten test fails: {problem}"
 

@@ -511,8 +511,8 @@ def test_strict_and_record_do_not_go_together() -> None:
     result = CliRunner().invoke(main, ["serve", "--strict", "error", "--record", "calls.yaml"])
     assert result.exit_code == 2
     assert (
-        "--strict error refuses the calls that --record sends to the provider: use only one of them."
-        in result.output
+        "--strict error refuses the calls that --record sends to the provider: "
+        "use only one of them." in result.output
     )
 
 

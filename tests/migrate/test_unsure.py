@@ -339,7 +339,7 @@ UNSURE = {
         """,
         (
             "test_sure: it uses the fixture model, which cannot be rewritten. Rewrite that one "
-            "first, then run this again."
+            "first, then run the command again."
         ),
     ),
 }

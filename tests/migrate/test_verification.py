@@ -172,7 +172,7 @@ OPENAI_TEST = """
             "url='http://localhost:9/v1'",
             "the rewritten test calls a server on this machine: openai.APIConnectionError: "
             "Connection error. The mock answers for it if you add localhost:9 to ini "
-            "llm_mock_hosts; then run this again. Without --write",
+            "llm_mock_hosts; then run the command again. Without --write",
         ),
     ],
 )
@@ -1174,7 +1174,7 @@ def test_a_class_whose_setup_patches_stays_with_one_of_its_tests(
     assert is_old
     assert lines[:2] == [
         "test_app.py:19: TestAll::test_it: its class is patched for TestAll::test_another, too. "
-        "Rewrite that one first, then run this again.",
+        "Rewrite that one first, then run the command again.",
         reason,
     ]
 
