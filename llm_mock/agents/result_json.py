@@ -15,8 +15,8 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten
 
-_RESULT = ("agent", "model", "prompt", "success", "error", "duration", "started", "parts")
-_TURN = ("text", "duration", "waited")
+_RESULT = ("agent", "model", "prompt", "output", "success", "error", "duration", "started", "parts")
+_TURN = ("text", "duration", "waited", "model")
 _CALL = ("name", "arguments", "result", "error", "duration", "structured")
 _USAGE = ("input", "output", "details")
 _ATTACHMENT = ("type", "path", "url")
@@ -67,10 +67,8 @@ def _describe_attachment(attachment: llm.Attachment) -> JSONObject:
 
 
 def _parse_turn(data: Mapping[str, Any]) -> Turn:
-    # Results of earlier versions have no `waited`.
-    values = _get_items({"waited": 0.0, **data}, _TURN)
     return Turn(
-        **values,
+        **_get_items(data, _TURN),
         tool_calls=tuple(map(_parse_call, data["tool_calls"])),
         usage=create_usage(*_get_items(data["usage"], _USAGE).values()),
         retried=tuple(data["retried"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import fields
 from typing import Any
 
 import llm
@@ -93,20 +94,34 @@ def test_a_cost_that_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     assert result(turns=()).cost == 0
 
 
+def list_defaults(value: AgentResult | Turn) -> list[str]:
+    """Return the names of the fields that have their default value."""
+    return [each.name for each in fields(value) if getattr(value, each.name) == each.default]
+
+
 def test_a_result_comes_back_from_json() -> None:
     image = llm.Attachment(type="image/png", content=b"\x89PNG")
     drawn = ToolCallRecord(
         "draw", {"of": ["a", 1]}, "here", structured={"width": 1.5}, attachments=(image,)
     )
-    turns = (Turn("Ü", (drawn, WRITE), Usage(1, None, {"cached": 1}), 0.5, ("429",)),)
-    written = result(turns=turns, success=False, error="max_turns", parts={"prompt": "Be brief"})
+    usage = Usage(1, None, {"cached": 1})
+    turn = Turn("Ü", (drawn, WRITE), usage, 0.5, ("429",), waited=1.5, model="n")
+    written = result(
+        turns=(turn,),
+        success=False,
+        error="max_turns",
+        duration=2.5,
+        parts={"prompt": "Be brief"},
+        output="{}",
+    )
+    # A field with its default would not show that JSON leaves it out.
+    assert list_defaults(turn) == []
+    assert list_defaults(written) == ["exception"]
     again = result_from_json(result_to_json(written))
     assert again == written
-    assert (again.parts, again.started, again.turns[0].duration) == (
-        written.parts,
-        written.started,
-        0.5,
-    )
+    # Equality ignores these.
+    assert (again.parts, again.started, again.duration) == (written.parts, written.started, 2.5)
+    assert (again.turns[0].duration, again.turns[0].waited) == (0.5, 1.5)
     secret = "sk-ant-api03-" + "Ab1" * 12
     assert secret not in result_to_json(result(prompt=secret))
 
