@@ -144,8 +144,10 @@ class MCPSession:
         if stdio.own_status is not None:
             return self._new_exit_error(stdio.own_status)
         if error is not None:
-            return self._new_refusal(error)
-        return self._new_timeout(self.server.start_timeout)
+            reason = _describe_error(error)
+            return self._new_error(f"failed to start: {reason}.{self._format_stderr()}")
+        limit = f"{self.server.start_timeout:g} seconds (start_timeout)"
+        return self._new_error(f"did not start within {limit}; it was stopped.{self._get_output()}")
 
     def _describe_url_failure(self, error: BaseException | None) -> ServerError:
         server = self.server
@@ -163,17 +165,12 @@ class MCPSession:
             text += ' If it uses SSE, pass transport="sse".'
         return ServerError(text)
 
+    def _new_error(self, problem: str) -> ServerError:
+        return ServerError(f"The {self._named} {problem}")
+
     def _new_exit_error(self, status: int) -> ServerError:
-        how = f"ended during its start, {describe_exit(status)}"
-        return ServerError(f"The {self._named} {how}.{self._get_output()}")
-
-    def _new_timeout(self, seconds: float) -> ServerError:
-        how = f"did not start within {seconds:g} seconds (start_timeout); it was stopped"
-        return ServerError(f"The {self._named} {how}.{self._get_output()}")
-
-    def _new_refusal(self, error: BaseException) -> ServerError:
-        reason = _describe_error(error)
-        return ServerError(f"The {self._named} failed to start: {reason}.{self._format_stderr()}")
+        how = describe_exit(status)
+        return self._new_error(f"ended during its start, {how}.{self._get_output()}")
 
     def _get_output(self) -> str:
         """Return the output of a server that did not start, for the end of a message."""
@@ -230,7 +227,11 @@ class MCPSession:
             with anyio.fail_after(seconds):
                 return await self._list_tools()
         except TimeoutError:
-            raise self._new_timeout(seconds) from None
+            limit = f"{seconds:g} seconds"
+            if seconds == self.server.start_timeout:
+                limit += " (start_timeout)"
+            problem = f"did not list its tools within {limit}.{self._get_output()}"
+            raise self._new_error(problem) from None
         except ServerError:
             raise
         except Exception as error:
@@ -238,7 +239,9 @@ class MCPSession:
                 await self.stop()
             if self._status is not None:
                 raise self._new_exit_error(self._status) from None
-            raise self._new_refusal(error) from None
+            reason = _describe_error(error)
+            problem = f"failed to list its tools: {reason}.{self._format_stderr()}"
+            raise self._new_error(problem) from None
 
     async def _list_tools(self) -> list[types.Tool]:
         tools: list[types.Tool] = []

@@ -170,7 +170,7 @@ def test_a_server_that_writes_to_stdout_alone_is_shown_with_that(pool: ServerPoo
                 "  'Welcome to the raw server!'\nThe last lines of its stderr:\n  waiting for"
             ),
         ),
-        (["--hang-at-list"], "did not start within 0.5 seconds (start_timeout)"),
+        (["--hang-at-list"], "did not list its tools within 0.5 seconds (start_timeout)."),
         (
             ["--refuse-version"],
             (
