@@ -96,7 +96,7 @@ def test_a_call_of_a_foreign_server_is_counted_at_the_end(
         result.assert_outcomes(passed=2)
         lines = [
             f"  POST {foreign_server}/chat/completions  (2 calls)",
-            "2 calls of SDKs reached *llm_mock_hosts*",
+            "SDKs sent 2 calls to servers on this machine *llm_mock_hosts*",
         ]
         result.stdout.fnmatch_lines(lines)
 
