@@ -68,11 +68,11 @@ class Findings:
     """The findings of a run of rewritten tests about the functions of a file, by their names.
 
     Attributes:
-        refused: the functions that are to stay as they are.
-        unused_replies: the number of queued replies that a test leaves.
-        environment: the variables that a test needs, for a place or a version of an API, or to
-            allow its requests.
-        removed: the fixtures to remove, because they have the names of ours.
+        refused: the functions that must stay unchanged.
+        unused_replies: the number of queued replies that a test does not use.
+        environment: the settings that a test needs, such as environment variables for the region
+            or version of an API.
+        removed: the fixtures to remove because they hide ours.
     """
 
     refused: Mapping[str, CannotRewrite] = field(default_factory=dict)
@@ -97,10 +97,10 @@ class FileResult:
         changed: the names of the rewritten tests and fixtures.
         fixtures: the names of the rewritten fixtures.
         manual_changes: the changes that are left to a person.
-        agents: the functions with a reply in place of the model of an agent, so that a test with
-            them asks the mock.
-        hiding: the fixtures of a conftest.py that make a project's own mock, and have the names of
-            ours, so that no new test gets our mock.
+        agents: the functions in which a reply replaces the model of an agent, so that their tests
+            must call the mock.
+        hiding: the fixtures of a conftest.py that make a project's own mock and hide ours, because
+            they have the same names.
     """
 
     path: Path
@@ -243,12 +243,12 @@ class _FileRewriter:
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
         self.fake_models: dict[str, CannotRewrite] = {}
-        """The functions with fake models of frameworks, which keep no other one from changing."""
+        """The functions with fake models of frameworks; they do not block other functions."""
         self.hiding = frozenset[str]()
         if path.name == CONFTEST:
             self.hiding = find_hiding_fixtures(self.module)
         self.agents: set[str] = set()
-        """The functions with a reply in place of such a model."""
+        """The functions in which a reply replaces such a model."""
         self.class_patches: dict[str, list[cst.Decorator]] = {}
         """The decorators of each class that patch `llm` for its tests."""
         self.setups: dict[str, SetupMethods] = {}
@@ -308,7 +308,7 @@ class _FileRewriter:
         )
 
     def _forget_removed(self, module: cst.Module) -> None:
-        """Forget the problems of helpers that no test needs any more."""
+        """Forget the problems of helpers that were removed."""
         remaining = {function.name for function in _iterate_functions(module)}
         for function in self.functions:
             if function.name not in remaining:
@@ -335,7 +335,7 @@ class _FileRewriter:
 
     @cached_property
     def lasting_patch(self) -> str | None:
-        """The fixture of a conftest.py whose patch may reach tests that do not name it."""
+        """The fixture of a conftest.py whose patch may affect tests that do not name it."""
         used: set[str] = set()
         for function in self.functions:
             used |= set(get_parameter_names(function.node))
@@ -346,11 +346,11 @@ class _FileRewriter:
         return None
 
     def _check_lasting_patch(self) -> None:
-        """Refuse a new test that the patch of another test may reach first."""
+        """Refuse to rewrite a test if a patch made for another test may affect it."""
         if self.lasting_patch is not None:
             raise CannotRewrite(
-                _describe_lasting_patch(f"{self.lasting_patch} of a conftest.py"),
-                "Give that fixture the scope of one test, then run the command again.",
+                _describe_lasting_patch(f"{self.lasting_patch} in a conftest.py"),
+                'Use scope="function" for that fixture, then run the command again.',
             )
 
     def _check_class(self, node: cst.ClassDef) -> None:
@@ -416,8 +416,8 @@ class _FileRewriter:
                 raise self.refused[name]
             if name in self.hiding:
                 raise CannotRewrite(
-                    "it has the name of a fixture of llm_mock, so that new tests get its mock",
-                    "With --write it is removed if all tests of its folder pass without it.",
+                    "it has the name of an llm_mock fixture and hides that fixture from new tests",
+                    "With --write, it is removed if all tests in its folder pass without it.",
                 )
             node = function.node
             if function.owner is not None:
@@ -486,7 +486,7 @@ class _FileRewriter:
         return result
 
     def _check_setup(self, class_name: str, methods: SetupMethods) -> None:
-        """Refuse a class of which a method needs its old `setUp`."""
+        """Refuse to rewrite a class if one of its methods needs the old `setUp`."""
         names = {f"{class_name}::{node.name.value}" for node in methods.nodes}
         tests = {}
         new_methods = {}
@@ -565,9 +565,9 @@ class _FileRewriter:
     def _check_conftest(self, result: RewrittenFunction) -> None:
         if self.path.name == CONFTEST and result.given_value is not None:
             raise CannotRewrite(
-                "tests of other files are given this mock",
-                "Run this for their folder: the new tests no longer request it. Delete it "
-                "when no test does.",
+                "tests in other files use this mock",
+                "Run the command for their folder; the rewritten tests no longer request this "
+                "fixture. Delete it when no test requests it.",
             )
 
     def _block_dependents(self) -> None:
@@ -605,7 +605,7 @@ class _FileRewriter:
             if not blocked_users:
                 continue
             if result.configures_nothing and not _is_autouse(self.context.fixtures[fixture]):
-                # The rewritten tests no longer request it, the others keep it as it is.
+                # The rewritten tests no longer request it; the other tests need it unchanged.
                 self.results[fixture] = replace(result, node=None)
                 continue
             self._block(fixture, f"{blocked_users[0]} uses it and cannot be rewritten")
@@ -624,7 +624,7 @@ class _FileRewriter:
         return has_blocked
 
     def _block_reached(self) -> bool:
-        """Block all, if a fixture that stays patches for them; return whether there are any."""
+        """Block all functions if an unchanged fixture may patch for them; return whether any is."""
         changed = self._changed_functions()
         name = self._find_staying_patch(changed)
         if name is None:
@@ -634,7 +634,7 @@ class _FileRewriter:
         return bool(changed)
 
     def _find_staying_patch(self, changed: Mapping[str, cst.FunctionDef]) -> str | None:
-        """Return a fixture that stays, and whose patch may reach tests that do not name it."""
+        """Return an unchanged fixture whose patch may affect tests that do not name it."""
         for name, node in self.context.fixtures.items():
             if name in changed or not serves_several_tests(node):
                 continue
@@ -643,7 +643,7 @@ class _FileRewriter:
         return None
 
     def _block_methods(self) -> bool:
-        """Block the tests of a class whose patch another needs; return whether there are any."""
+        """Block tests if another method of their class needs its patch; return whether any is."""
         blocked = {}
         for function in self.functions:
             result = self.results.get(function.name)
@@ -651,7 +651,8 @@ class _FileRewriter:
                 continue
             problems = sorted(self._list_problems_of_class(function.class_name))
             if problems:
-                blocked[function.name] = f"its class is patched for {problems[0]}, too"
+                reason = f"{problems[0]} needs the same patches and cannot be rewritten"
+                blocked[function.name] = reason
         for name, reason in blocked.items():
             self._block(name, reason)
         return bool(blocked)
@@ -664,13 +665,13 @@ class _FileRewriter:
         return [name for name in self.problems if name.startswith(f"{class_name}::")]
 
     def _block_receivers(self, users: Mapping[str, set[str]]) -> bool:
-        """Block the tests of a fixture that others need as it is; return whether there are any."""
+        """Block the tests of a fixture that others need unchanged; return whether there are any."""
         blocked = {}
         for name, result in self.results.items():
             for fixture, node in result.givers.items():
                 for user in sorted(users[fixture]):
                     if not self._is_given(user, fixture, node):
-                        blocked[name] = f"it uses the fixture {fixture}, as {user} does"
+                        blocked[name] = f"{user} cannot use the rewritten fixture {fixture}"
         for name, reason in blocked.items():
             self._block(name, reason)
         return bool(blocked)
@@ -800,7 +801,7 @@ def _is_test(node: cst.FunctionDef) -> bool:
 
 
 def _describe_lasting_patch(fixture: str) -> str:
-    return f"the fixture {fixture} patches for several tests, and may reach this one, too"
+    return f"the patch of the fixture {fixture} lasts for several tests and may affect this one"
 
 
 def _is_autouse(node: cst.FunctionDef) -> bool:
@@ -808,11 +809,11 @@ def _is_autouse(node: cst.FunctionDef) -> bool:
 
 
 def _new_class_fixture_problem(function: _Function) -> CannotRewrite:
-    # The tests of a class are not followed to the fixtures of the class.
+    # Fixtures in a class are not resolved for its tests.
     return CannotRewrite(
         "it is a fixture of a class",
-        "Move it out of the class, without self, and run the command again: "
-        "its tests are rewritten with it then.",
+        "Move it out of the class, remove self, and run the command again, which then rewrites "
+        "the fixture and its tests.",
         function.node.name,
     )
 
@@ -821,8 +822,8 @@ def _check_owner(function: _Function) -> None:
     """Refuse functions that cannot take our fixtures as arguments."""
     if not function.node.name.value.startswith("test") and not is_fixture(function.node):
         raise CannotRewrite(
-            "it is called by tests, and takes no fixtures",
-            "Give it mock_llm_responses as an argument.",
+            "it is neither a test nor a fixture, so it cannot request fixtures",
+            "Pass mock_llm_responses to it as an argument.",
         )
 
 

@@ -51,7 +51,7 @@ from llm_mock.migrate.syntax import (
 # Fixtures that are removed with the patches made through them.
 PATCHING_FIXTURES = ("monkeypatch", "mocker")
 _ANY_REPLY = """\
-# The old mock replied with another mock: replace the text if the application parses it.
+# The old mock returned another mock. Replace this text if the application parses it.
 mock_llm_responses.set("*", "Hello")"""
 # Such as `app.client.batches`.
 _PART_OF_ATTRIBUTE = m.Attribute(m.Attribute())
@@ -95,10 +95,10 @@ def _rewrite(
     context: FileContext,
     shared: SharedFixtures | None = None,
 ) -> tuple[FunctionState, RewrittenFunction]:
-    """Rewrite a function, and start again when a pass learns something for the whole of it.
+    """Rewrite a function, and start again when a pass finds facts that affect all of it.
 
-    A pass may find a name that stands for an unrelated mock, or assertions that name models.
-    It changes the mocks of the shared fixtures, so that a test begins each pass without them.
+    A pass may find a name for an unrelated mock, or assertions that name models. It changes the
+    mocks of the shared fixtures, so a test evaluates these again in each pass.
     """
     unrelated: frozenset[str] = frozenset()
     asserted_models: dict[str, Sequence[str]] = {}
@@ -128,7 +128,7 @@ def _rewrite(
             if found.name not in unrelated:
                 unrelated |= {found.name}
                 continue
-            # A name that a patch binds stands for a mock in each pass.
+            # A name that a patch binds refers to a mock in every pass.
             outcome = CannotRewrite(f"the purpose of the mock {found.name} is unknown")
         except CannotRewrite as error:
             outcome = error
@@ -143,9 +143,9 @@ def _rewrite(
 
 
 def _find_logs(state: FunctionState, problem: CannotRewrite) -> frozenset[str]:
-    """Return the names that a pass took for logs; raise its problem if there are none.
+    """Return the names that a pass treated as logs; raise its problem if there are none.
 
-    Without them a reply function may go on to keep what it is called with.
+    If these are not logs, the new reply function may keep recording its arguments.
     """
     logs = state.find_logs()
     if not logs:
@@ -162,7 +162,7 @@ def _collect_asserted_models(state: FunctionState) -> dict[str, Sequence[str]]:
 
 
 def _learn_client(name: str, state: FunctionState, clients: dict[str, str]) -> bool:
-    """Add the mock of a client to those that are known; return False if it is none."""
+    """Register a mock as a client; return False if it is not one, or is registered already."""
     if name in clients:
         return False
     client_class = _guess_client_class(name, state)
@@ -173,7 +173,7 @@ def _learn_client(name: str, state: FunctionState, clients: dict[str, str]) -> b
 
 
 def _guess_client_class(name: str, state: FunctionState) -> str | None:
-    """Return the class of the client that a mock made in the function stands for, or None."""
+    """Return the client class that a mock made in the function imitates, or None."""
     double = state.table.values.get(name)
     sdks = state.context.sdks
     if name in state.inherited:
@@ -203,7 +203,7 @@ class _FunctionRewriter:
         """The environment variables that the real client needs."""
         self.fixtures: set[str] = set()
         self.busy_fixtures: set[str] = set()
-        """The fixtures that give a mock without a patch, and do something else."""
+        """The fixtures that provide a mock without a patch and also do something else."""
         self.unknown_names: dict[str, str] = {}
         """The names that only a conftest.py has, each with the fixture whose mock uses it."""
         self.comments: list[cst.EmptyLine] = []
@@ -231,7 +231,7 @@ class _FunctionRewriter:
                 raise
             if isinstance(error, UnknownUse) and _guess_client_class(error.name, state):
                 raise UnrelatedMock(error.name) from None
-            # Something else is mocked in an unknown way, which is no concern of ours.
+            # The mock replaces something unrelated to models.
             return RewrittenFunction(None)
         if not state.getters:
             state.give = partial(
@@ -260,9 +260,9 @@ class _FunctionRewriter:
         )
 
     def _check_own_mocks(self, node: cst.FunctionDef) -> None:
-        """Refuse to remove only the patch of a client to which the test gives mocks itself.
+        """Refuse to remove the patch of a client if the test assigns its own mocks to that client.
 
-        The new test would go on mocking the SDK by hand.
+        The new test would still mock the SDK by hand.
         """
         used = collect_names(node)
         if self.state.is_fixture or used.intersection(OUR_FIXTURES):
@@ -281,14 +281,14 @@ class _FunctionRewriter:
             return
         source = min(parts)
         raise CannotRewrite(
-            f"the test mocks {source} itself",
-            "Answer the request that the real client sends: "
+            f"the test replaces {source} with its own mock",
+            "Mock the request that the real client sends: "
             "mock_llm_responses.on(method, path, body).",
             parts[source],
         )
 
     def _list_mock_targets(self, node: cst.FunctionDef) -> list[cst.BaseExpression]:
-        """Return what a function assigns mocks to."""
+        """Return the targets to which a function assigns mocks."""
         targets: list[cst.BaseExpression] = []
         for statement in find_nodes(node.body, cst.Assign):
             if self._makes_mock(statement.value):
@@ -302,7 +302,7 @@ class _FunctionRewriter:
         return any(get_class(call.func) is not None for call in calls)
 
     def _does_more(self, parts: list[Part]) -> bool:
-        """Return whether the function does something besides mocking, itself or by a fixture."""
+        """Return whether the function or one of its fixtures does more than create mocks."""
         others = set(self.parameters) - self.removed_parameters
         if others.difference(PATCHING_FIXTURES):
             return True
@@ -314,16 +314,16 @@ class _FunctionRewriter:
         decorators: list[cst.Decorator],
         parts: list[Part],
     ) -> cst.FunctionDef:
-        """Return a fixture that gives its reply function in place of a mock."""
+        """Return a fixture that returns its reply function instead of a mock."""
         state = self.state
         [name] = find_reply_functions(state.table)
         if state.given_slot is None:
             raise CannotRewrite(
-                f"the fixture {state.name} gives a mock that depends on the prompt, and goes on",
-                "Let it return the mock, then run the command again.",
+                f"the fixture {state.name} yields a mock whose replies depend on the prompt",
+                "Return the mock instead, then run the command again.",
             )
         state.given_slot.lines = [f"return {name}"]
-        # An annotation is one of the mock.
+        # The old annotation describes the mock.
         return self._assemble(decorators, parts).with_changes(returns=None)
 
     def _find_givers(self) -> set[str]:
@@ -337,8 +337,8 @@ class _FunctionRewriter:
         for name in sorted(self._find_givers()):
             if is_used_elsewhere(name, node.body):
                 raise CannotRewrite(
-                    f"the fixture {name} replies to prompts, and is used for something else, too",
-                    "Write another fixture for that, then run the command again.",
+                    f"the fixture {name} replies to prompts, but the test also uses it directly",
+                    "Use another fixture for that, then run the command again.",
                 )
             givers[name] = self.state.givers[name].give()
         return givers
@@ -452,7 +452,7 @@ class _FunctionRewriter:
             self.removed_parameters.add(name)
 
     def _apply_inherited(self, name: str, conftest: FileContext) -> None:
-        """Add the patches of a fixture of another file, which stays for the tests of others.
+        """Add the patches of a fixture in another file, which stays unchanged for other tests.
 
         The new test configures the replies of the fixture itself and no longer requests it.
         """
@@ -481,7 +481,7 @@ class _FunctionRewriter:
         conftest: FileContext,
         result: RewrittenFunction,
     ) -> bool:
-        """Return whether a test can have the mock of a fixture without the fixture.
+        """Return whether a test can create the mock of a fixture itself.
 
         Raises:
             CannotRewritePatch: it cannot, and the fixture patches `llm`.
@@ -517,14 +517,14 @@ class _FunctionRewriter:
         conftest: FileContext,
         result: RewrittenFunction,
     ) -> str | None:
-        """Return what a fixture does that a test cannot do itself, or None."""
+        """Return why a test cannot replace a fixture, or None."""
         is_unrelated = name in self.state.table.unrelated
         if is_unrelated or not isinstance(result.given_value, TestDouble):
-            return "gives something else than its mock"
+            return "provides a value other than its mock"
         if not is_for_one_test(conftest.fixtures[name]):
-            return "has arguments, so that its mock may be one of several tests"
+            return "has arguments, so several tests may share its mock"
         if result.does_more:
-            return "does something besides mocking"
+            return "does more than create mocks"
         return None
 
     def _collect_unknown_names(self, name: str, conftest: FileContext) -> None:
@@ -552,7 +552,7 @@ class _FunctionRewriter:
         used = collect_names(node)
         for name in sorted(used & self.unknown_names.keys()):
             fixture = self.unknown_names[name]
-            reason = f"uses {name}, which this file does not have"
+            reason = f"uses {name}, which is not defined in this file"
             raise _new_inherited_problem(fixture, reason)
 
     def _check_replies(self, parts: Sequence[Part]) -> None:
@@ -586,7 +586,7 @@ class _FunctionRewriter:
         return not may_lack_reply
 
     def _has_silent_model(self) -> bool:
-        """Return whether the test gives a model without replies, because nothing reads them."""
+        """Return whether no model of the test has replies, because nothing reads them."""
         # A fixture may configure other objects of the application, too.
         if not self.removed_parameters.isdisjoint(self.state.context.fixtures):
             return False
@@ -596,13 +596,13 @@ class _FunctionRewriter:
         return all(map(_is_silent, models))
 
     def _check_sdks(self) -> None:
-        """Refuse to use the real SDK where the file puts something else in its place."""
+        """Refuse to use the real SDK in a file that replaces its module."""
         for getter in self.state.getters:
             library = getter.library if isinstance(getter, PatchedClient) else ""
             if library in self.state.context.replaced_sdks:
                 raise CannotRewrite(
                     f'the file replaces sys.modules["{library}"] for all of its tests',
-                    "Remove that: the new test needs the real SDK.",
+                    "Remove that assignment: the new test needs the real SDK.",
                 )
 
     def _check_reached(self) -> None:
@@ -617,27 +617,27 @@ class _FunctionRewriter:
                 raise UnrelatedMock(name)
 
     def _check_busy_fixtures(self) -> None:
-        """Refuse to replace a mock that the rest of its fixture may need as it is."""
-        # A fixture that gives a reply function stays, with all that it does.
+        """Refuse to replace a mock that other code of its fixture may need."""
+        # A fixture that returns a reply function keeps its other code.
         giving_mocks = self.busy_fixtures - self._find_givers()
         for name in sorted(giving_mocks):
             value = self.state.table.values[name]
             if not self.state.replies.replaces_llm(value):
                 raise UnrelatedMock(name)
             raise CannotRewrite(
-                f"the fixture {name} gives a mock and does something else",
-                "Do that in another fixture, then run the command again.",
+                f"the fixture {name} provides a mock and also does something else",
+                "Move the other code to another fixture, then run the command again.",
             )
 
     def _check_kept_fixtures(self) -> None:
-        """Refuse a mock that a fixture which stays has, too."""
+        """Refuse to replace a mock that an unchanged fixture uses as well."""
         fixtures = self._list_fixtures()
         for name in self.parameters:
             if name in self.removed_parameters or name not in fixtures:
                 continue
             for inherited in self.state.inherited:
                 if inherited in _collect_requests(name, fixtures):
-                    reason = f"the fixture {name} uses, too"
+                    reason = f"is also used by the fixture {name}"
                     raise _new_inherited_problem(inherited, reason)
 
     def _list_fixtures(self) -> dict[str, cst.FunctionDef]:
@@ -651,7 +651,7 @@ class _FunctionRewriter:
         body = assemble_body(parts, is_whole=True)
         statements = body.statements
         if self.state.is_fixture and len(statements) > 1 and _is_yield(statements[-1]):
-            # Nothing runs behind it, so the fixture need not be a generator.
+            # Nothing runs after it, so the fixture need not be a generator.
             last = statements.pop()
             body.footer[:0] = collect_comments(last)
         for node in statements:
@@ -671,13 +671,13 @@ class _FunctionRewriter:
         )
 
     def _check_reply_functions(self, body: list[cst.BaseStatement]) -> None:
-        """Refuse to convert a function that the test also uses for something else."""
+        """Refuse to convert a reply function that the test also uses directly."""
         for name, place in self.state.table.definitions.items():
             is_used = any(is_used_elsewhere(name, node) for node in body)
             if place.is_replaced and is_used:
                 raise CannotRewrite(
-                    f"{name} replies to prompts, and is used for something else, too",
-                    "Write another function for that, then run the command again.",
+                    f"{name} replies to prompts, but the test also uses it directly",
+                    "Use another function for that, then run the command again.",
                     self.state.table.functions[name][0],
                 )
 
@@ -687,7 +687,7 @@ class _FunctionRewriter:
         return arrange_parameters(kept, self.state.function)
 
     def _collect_parameters(self, used: frozenset[str]) -> list[cst.Param]:
-        # One that the old test did not use either is none of our business.
+        # Keep a parameter that the old test did not use either.
         was_used = collect_names(self.state.function.body)
         unused_patchers = was_used.intersection(PATCHING_FIXTURES) - used
         removed = self.removed_parameters | unused_patchers
@@ -717,7 +717,7 @@ class _FunctionRewriter:
 
 
 def _may_lack_reply(getter: PatchedGetter) -> bool:
-    # A test may patch the class of a client to make none, and the real one needs no reply.
+    # A test may patch a client class only to avoid a real client; it needs no reply.
     is_class = isinstance(getter, PatchedClient) and not getter.is_function
     return is_class or isinstance(getter.double, LegacyMock)
 
@@ -751,7 +751,7 @@ def _hide_names(function: cst.FunctionDef, closure: SymbolTable, scope: Scope) -
     for alias in find_nodes(function, cst.AsName):
         targets.append(alias.name)
     for target in targets:
-        # With the names of attributes' owners: one too many only leaves a test as it is.
+        # Includes owners of attributes: at worst, a test stays unchanged.
         names |= collect_names(target)
     for line in find_nodes(function, cst.Import):
         names |= scope.find_hidden_imports(line)
@@ -762,7 +762,7 @@ def _hide_names(function: cst.FunctionDef, closure: SymbolTable, scope: Scope) -
 
 
 def _collect_requests(name: str, fixtures: dict[str, cst.FunctionDef]) -> set[str]:
-    """Return the fixtures that a fixture requests, itself or by others."""
+    """Return the fixtures that a fixture requests directly or through other fixtures."""
     found: set[str] = set()
     pending = [name]
     while pending:
@@ -777,7 +777,7 @@ def _collect_requests(name: str, fixtures: dict[str, cst.FunctionDef]) -> set[st
 
 def _new_inherited_problem(name: str, reason: str) -> CannotRewrite:
     return CannotRewritePatch(
-        f"it uses the fixture {name} of a conftest.py, which {reason}",
+        f"the fixture {name} in a conftest.py {reason}",
         "Patch in the test, or move the fixture to this file, then run the command again.",
     )
 

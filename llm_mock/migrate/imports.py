@@ -38,7 +38,7 @@ def update_imports(
         new: the same with rewritten functions.
         path: its path.
         unused_fixtures: the names of fixtures to remove.
-        needs_json: whether `json` is to be imported.
+        needs_json: whether to import `json`.
     """
     used_before = _collect_used_names(old)
     body: list[cst.BaseStatement] = []
@@ -77,7 +77,7 @@ def _add_imports(
 
 
 def _find_new_libraries(old: cst.Module, new: cst.Module) -> list[str]:
-    """Return the libraries that only the new tests need whole, such as SDKs for clients."""
+    """Return the modules that only the new tests use, such as the SDK of a client."""
     libraries = []
     for library in (*CLIENTS, LIBRARY, "llm_mock", "pytest"):
         is_read = reads_attribute(library, new)
@@ -100,7 +100,7 @@ def _remove_unused(
             continue
         kept = remove_unused_imports(node, unused)
         if kept is None:
-            # They separate a block of imports; a comment may speak of the imports below, too.
+            # Blank lines separate blocks of imports; a comment may apply to the next one too.
             pending_lines += get_leading_lines(node)
             continue
         body.append(_add_leading_lines(pending_lines, kept))
@@ -183,7 +183,7 @@ def remove_unused_imports(
     if not numbers:
         return None
     kept = [names[number] for number in numbers]
-    # The last name may have no comma behind it, or a trailing one.
+    # Keep a trailing comma, or its absence, after the last name.
     comma = names[-1].comma
     kept[-1] = kept[-1].with_changes(comma=comma)
     new_import = part.with_changes(names=kept)

@@ -1,4 +1,4 @@
-"""Keep the names that the old test gives to a call or to the arguments of one."""
+"""Keep the names that the old test assigns to a call or to its arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def keep_name(
     value: CallValue,
     function: cst.FunctionDef,
 ) -> tuple[CallValue, str] | None:
-    """Return the value that a kept name stands for, and the expression for it.
+    """Return the value of a name that the new test keeps, and the expression for it.
 
     Args:
         name: the name.
@@ -28,7 +28,7 @@ def keep_name(
         function: the old test.
 
     Returns:
-        None if the value is no object of the new test, or a name for it saves nothing.
+        None if the new test has no such value, or would read the name only once.
     """
     if _count_reads(name, function) < _FEWEST_READS:
         return None

@@ -60,7 +60,7 @@ def _new_unknown_arguments(node: cst.Call) -> CannotRewrite:
 
 
 def find_hiding_fixtures(module: cst.Module) -> frozenset[str]:
-    """Return the fixtures of a conftest.py that make such a mock, and have the name of ours."""
+    """Return the fixtures of a conftest.py that make such a mock and have the name of ours."""
     names = []
     for node in module.body:
         if not isinstance(node, cst.FunctionDef) or not node.decorators:

@@ -9,17 +9,17 @@ import libcst as cst
 from llm_mock.migrate.syntax import collect_names
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
-# Rewritten code is searched for names of the old test, so these differ until it is complete.
+# The mark distinguishes new names from old ones while the code is searched for old names.
 _MARK = "__kept_"
 
 
 def mark_name(name: str) -> str:
-    """Return a name of the new test as it is until the test is complete."""
+    """Return the temporary form of a name for an incomplete new test."""
     return f"{_MARK}{name}"
 
 
 def restore_names(node: NodeT) -> NodeT:
-    """Return a statement of a complete new test, with the names that it keeps."""
+    """Return a statement of a complete new test with unmarked names."""
     if not any(name.startswith(_MARK) for name in collect_names(node)):
         return node
     return cast("NodeT", node.visit(_NameRestorer()))

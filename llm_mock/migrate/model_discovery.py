@@ -1,4 +1,4 @@
-"""The models that old tests request, which their source may not show."""
+"""Read which models the old tests requested when they ran."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DiscoveredModels:
             return self._get_fixture_models(path, target)
         if target in in_test:
             return in_test[target]
-        # The source may name the module otherwise than its __name__.
+        # The source may use another name for the module than its __name__.
         getter = target.rpartition(".")[2]
         candidates = [
             models for patched, models in in_test.items() if patched.rpartition(".")[2] == getter
@@ -71,7 +71,7 @@ class DiscoveredModels:
 
 
 class OldCalls(NamedTuple):
-    """The calls that the old mocks of a test had.
+    """The calls that the old mocks of a test received.
 
     Attributes:
         number: the number of prompts; None if it is unknown.

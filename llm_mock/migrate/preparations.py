@@ -1,4 +1,4 @@
-"""Format what a new test sets before it calls a model, as a run of it showed."""
+"""Find and format the settings that a new test needs before it calls a model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from llm_mock.support.environment import PLACES
 MODEL_SWITCH = "ALLOW_MODEL_REQUESTS"
 """The variable of pydantic-ai with which tests forbid the requests of real models."""
 AUTOSPEC = "autospec"
-"""The name of what lets registered models of `llm` accept every call."""
+"""The preparation that lets registered `llm` models accept every call."""
 _ACCEPT_EVERY_CALL = """\
-# A registered model refuses a call of this test, which the old mock accepts.
+# A registered model rejects a call in this test that the old mock accepts.
 mock_llm_responses.autospec(False)"""
 _NAMES = (*PLACES, MODEL_SWITCH)
 # litellm looks for the keys of all providers but OpenAI's before it makes a client.
@@ -19,10 +19,10 @@ _KEY = re.compile(r"\b[A-Z][A-Z0-9]*_API_KEY\b")
 
 
 def find_preparations(problem: str) -> list[str]:
-    """Return the names of what a new test needs, as the problem of its run says."""
+    """Return the preparations that the failure of a new test asks for."""
     names = [name for name in _NAMES if name in problem]
     key = _KEY.search(problem)
-    # Further ones are other names of the same key.
+    # Other variables in the message are alternatives for the same key.
     if key is not None:
         names.append(key[0])
     return names

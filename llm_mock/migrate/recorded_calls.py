@@ -91,14 +91,15 @@ SEE_CALLS = (
     "kwargs (system, schema, tools), options."
 )
 SEE_CLIENT = (
-    "The client is a real one now: assert on its attributes, such as client.base_url and "
+    "The new test uses a real client: assert on its attributes, such as client.base_url and "
     "client.api_key."
 )
 SEE_ALL = (
-    "The fake keeps the arguments of all calls, each the last one of its name. Assert on "
-    "mock_llm_calls.last_call.request.body, or on that of each call of mock_llm_calls.calls."
+    "The fake merges the arguments of all calls, so later values overwrite earlier ones. Assert on "
+    "mock_llm_calls.last_call.request.body, or on the request.body of each call in "
+    "mock_llm_calls.calls."
 )
-SEE_REQUESTS = f"{REQUESTS} has the names that were given to get_model, in order."
+SEE_REQUESTS = f"{REQUESTS} has the names passed to get_model, in order."
 # The other keyword arguments of a call are its options.
 KWARGS = ("system", "schema", ATTACHMENTS)
 UNSUPPORTED_KEYWORDS = (
@@ -112,7 +113,7 @@ UNSUPPORTED_KEYWORDS = (
     "messages",
     "response",
 )
-# Arguments of the methods of clients that are no part of the request body.
+# Arguments of client methods that are not part of the request body.
 CLIENT_OPTIONS = ("timeout", "extra_headers", "extra_query", EXTRA_BODY)
 # The SDK sends it, as base64, if the application asks for vectors without it.
 ADDED_ARGUMENT = "encoding_format"
@@ -153,15 +154,15 @@ class MockRole(NamedTuple):
     is_getter: bool = False
 
     def has_calls_of(self, other: MockRole) -> bool:
-        """Return whether the calls of another role are recorded beside those of this one."""
-        # The calls of all clients are.
+        """Return whether the calls of another role are recorded together with these calls."""
+        # The calls of all clients are recorded together.
         if other.sdk:
             return True
         return self.getter is other.getter and self.model == other.model
 
     @property
     def sdk(self) -> str:
-        """The SDK if it is the method of a client, or the method for vectors; else empty."""
+        """The SDK of a client's method, or the embeddings method; empty for `llm`."""
         if self.path == EMBEDDINGS:
             return EMBEDDINGS
         return self.getter.library if isinstance(self.getter, PatchedClient) else ""
@@ -193,7 +194,7 @@ class CallReader:
         self.expects_calls = False
         """Whether the test reads or asserts more than that there is no call."""
         self.asserted_models: dict[str, list[str]] = {}
-        """The only models that are requested, as assertions say, by patched target."""
+        """The only models that may be requested according to assertions, by patched target."""
         self.called: list[Value] = []
         """The methods whose calls the test reads or asserts."""
         self.not_called: list[tuple[Value, cst.Call]] = []
@@ -205,12 +206,12 @@ class CallReader:
         self._outdated: set[str] = set()
 
     def bind(self, name: str, value: CallValue) -> None:
-        """Let a name of the test stand for a value that is read from calls."""
+        """Bind a name of the test to a value that is read from calls."""
         self.names[name] = value
         self._outdated.discard(name)
 
     def forget_last_calls(self) -> None:
-        """Refuse names that stand for the last call from now on, because there may be another."""
+        """Refuse later reads of names for the last call, because the next call replaces it."""
         for name, value in self.names.items():
             if isinstance(value, KeywordArguments) and value.name:
                 # The new test has a name for the body, too.
@@ -251,7 +252,7 @@ class CallReader:
         """Return the part of `llm` or of an SDK whose calls a log keeps, or None.
 
         Raises:
-            CannotRewrite: it keeps others as well, or in several ways.
+            CannotRewrite: it also keeps other calls, misses some, or keeps them in several forms.
         """
         roles = []
         others = []
@@ -268,7 +269,7 @@ class CallReader:
         if is_shared or is_partial or log.is_mixed:
             source = to_source(node)
             raise CannotRewrite(
-                f"{source} keeps some calls only, or keeps them in several ways",
+                f"{source} keeps only some calls, or keeps calls in several forms",
                 SEE_CALLS,
                 node,
             )
@@ -291,7 +292,7 @@ class CallReader:
         self,
         node: cst.BaseExpression,
     ) -> CallValue | cst.BaseExpression | None:
-        """Read what a fake keeps of its calls; return None for any other expression."""
+        """Read the data of calls that a fake keeps; return None for any other expression."""
         log = self._find_log(node)
         if log is None:
             return None
@@ -357,7 +358,7 @@ class CallReader:
             result = self.rewrite(value)
         finally:
             self.names = names
-        # The prompt is no option, and has no default value.
+        # The prompt is not an option and has no default value.
         is_optional_prompt = not call.sdk and f'.get("{kept.first}"' in source
         if is_optional_prompt or ARGUMENTS in collect_names(result):
             old_source = _format_old(value)
@@ -426,7 +427,7 @@ class CallReader:
         for other in configured:
             if other is not role.getter and role.model in other.requested_models:
                 raise CannotRewrite(
-                    f"two patches stand for {role.model}, and the test counts the calls of one",
+                    f"two patches replace {role.model}, but the test counts the calls of only one",
                     "Split the test, or count the calls of both: mock_llm_calls.calls.",
                 )
         if role.model == ANY_MODEL:
@@ -446,7 +447,7 @@ class CallReader:
             self.called.append(double)
 
     def check_not_called(self) -> None:
-        """Refuse to say of one method of SDKs only that it is not called.
+        """Refuse an assertion that only one of several SDK methods is not called.
 
         Raises:
             CannotRewrite: the test calls another one, and the calls of all are recorded together.
@@ -460,8 +461,8 @@ class CallReader:
                 continue
             if _is_among(double, self.called) or not double.is_unconfigured:
                 raise CannotRewrite(
-                    f"{to_source(assertion)} is about one method, and the test calls {role.path}",
-                    "Both are requests to a model: compare their bodies, "
+                    f"{to_source(assertion)} checks one method, but the test calls {role.path}",
+                    "mock_llm_calls has the calls of both methods: check "
                     "mock_llm_calls.last_call.request.body.",
                     assertion,
                 )
@@ -475,7 +476,7 @@ class CallReader:
         for other in self.getters:
             if other is not role.getter and not other.double.is_unconfigured:
                 raise CannotRewrite(
-                    f"{to_source(node)} is about one of several patches",
+                    f"{to_source(node)} checks the calls of only one of several patches",
                     f"{SEE_REQUESTS}",
                     node,
                 )
@@ -530,7 +531,7 @@ class CallReader:
         name = node.target.value
         if name in self.names and name not in self.loop_variables:
             raise CannotRewrite(
-                f"the name {name} has two meanings",
+                f"the loop variable {name} has the name of another variable",
                 "Rename one of them, then run the command again.",
                 node,
             )
@@ -556,9 +557,9 @@ class CallReader:
         if isinstance(node, cst.Name):
             if node.value in self._outdated:
                 raise CannotRewrite(
-                    f"{node.value} is the last call, and the application runs again before it "
-                    "is read",
-                    "Read it at once, or by its position: mock_llm_calls.calls[0].",
+                    f"{node.value} holds the last call, but the application runs again before the "
+                    "test reads it",
+                    "Read it earlier, or read the call by its position: mock_llm_calls.calls[0].",
                     node,
                 )
             if node.value in self.names:
@@ -886,7 +887,7 @@ class CallReader:
         node: cst.BaseExpression,
         target: cst.ComparisonTarget,
     ) -> cst.BaseExpression | None:
-        """Read `last_call is None`, which says that there was no call."""
+        """Read `last_call is None`, which is true if there was no call."""
         log = self._find_log(node)
         if log is None or to_source(target.comparator) != "None":
             return None
@@ -922,7 +923,7 @@ class CallReader:
 
 
 def _is_among(double: TestDouble, others: Sequence[Value]) -> bool:
-    """Return whether a double is one of several; equal ones are different."""
+    """Return whether a double is one of several, compared by identity."""
     return any(double is other for other in others)
 
 
@@ -948,7 +949,7 @@ def _list_kept(record: Record, role: MockRole) -> dict[str, cst.BaseExpression]:
 
 
 def _list_items(node: cst.BaseExpression) -> dict[str, cst.BaseExpression]:
-    """Return the items of a dict or a tuple by key or position; none for others."""
+    """Return the items of a dict or tuple by key or position; empty for other expressions."""
     items: dict[str, cst.BaseExpression] = {}
     if isinstance(node, cst.Dict):
         items |= read_dict(node) or {}
@@ -962,8 +963,8 @@ def _list_items(node: cst.BaseExpression) -> dict[str, cst.BaseExpression]:
 def _refuse_two_kinds(getter: PatchedGetter) -> None:
     if isinstance(getter, PatchedClient) and has_two_kinds(getter):
         raise CannotRewrite(
-            "the client has texts and vectors, and the test counts the calls of one kind",
-            'Compare the kind of each call of mock_llm_calls.calls: call["api"].',
+            "the client creates texts and embeddings, but the test counts only one kind of call",
+            'Check the kind of each call in mock_llm_calls.calls: call["api"].',
         )
 
 
@@ -1184,7 +1185,7 @@ def new_google_problem(name: str, node: cst.CSTNode) -> CannotRewrite:
 
 
 def refuse_client_option(name: str | None, node: cst.CSTNode) -> None:
-    """Refuse an argument of a method of a client that is no part of the request body."""
+    """Refuse an argument of a client method that is not part of the request body."""
     if name in CLIENT_OPTIONS:
         raise CannotRewrite(
             f"{name} is not sent in the body of the request",
@@ -1218,7 +1219,7 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
         raise new_no_equivalent(node)
     if name == "schema":
         return _read_schema_membership(node, call)
-    # A record has no empty list of attachments, which llm takes for none, too.
+    # A record omits an empty list of attachments, because llm treats it as no attachments.
     section = _get_section(name)
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
@@ -1237,7 +1238,7 @@ def _read_schema_membership(node: cst.Comparison, call: SingleCall) -> cst.Compa
 
 
 def _compare_call(node: cst.Comparison, call: SingleCall) -> cst.Comparison | None:
-    """Rewrite `call_args is not None`, which asks whether there was a call."""
+    """Rewrite `call_args is not None`, which checks for a call."""
     source = call.origin or call.source
     owner, _, last = source.rpartition(".")
     [target] = node.comparisons
@@ -1283,13 +1284,13 @@ def _compare_extra_body(node: cst.Comparison, extra: ExtraBody) -> cst.Compariso
 
 
 def _compare_with_nothing(node: cst.Comparison, extra: ExtraBody) -> cst.Comparison:
-    """Rewrite a question whether a call has `extra_body`, which the SDK does not send as such."""
-    # The dict of a fake has that of any call, and the last request only its own.
+    """Rewrite a check for `extra_body`, which the SDK does not send under this name."""
+    # The dict of a fake may have it from any call, but the last request has only its own.
     if extra.calls:
         raise new_no_equivalent(node, SEE_ALL)
     [target] = node.comparisons
     operator: cst.BaseCompOp = cst.Equal()
-    # Those that ask for items.
+    # These operators check that there are items.
     if isinstance(target.operator, (cst.In, cst.IsNot, cst.NotEqual)):
         operator = cst.NotEqual()
     nothing = parse_expression("{}")
@@ -1320,7 +1321,7 @@ def _read_membership_of_body(
 
 
 def _check_membership(name: str, sdk: str, node: cst.Comparison) -> None:
-    """Refuse to ask for an argument that is not in the body as the application gives it."""
+    """Refuse to check for an argument that the SDK adds, drops or converts."""
     refuse_client_option(name, node)
     if sdk == EMBEDDINGS and name == ADDED_ARGUMENT:
         raise CannotRewrite(
@@ -1381,10 +1382,10 @@ def get_schema_name(node: cst.BaseExpression) -> cst.BaseExpression:
     else:
         name = getattr(node, "value", "")
     is_name = isinstance(node, (cst.Name, cst.Attribute))
-    # Upper case alone is a constant, such as a JSON schema.
+    # A name in upper case is a constant, such as a JSON schema.
     if not is_name or not name[:1].isupper() or name.isupper():
         raise CannotRewrite(
-            f"{to_source(node)} may not be a class",
+            f"{to_source(node)} might not be a class",
             'A record has the name of the schema: ["kwargs"]["schema"].',
         )
     return parse_expression(f"{to_source(node)}.__name__")
@@ -1469,7 +1470,7 @@ class _ReadRewriter(cst.CSTTransformer):
         return super().on_leave(original_node, updated_node)
 
     def leave_Assert(self, original_node: cst.Assert, updated_node: cst.Assert) -> cst.Assert:
-        """Return an assertion on calls in place of one on what a fake keeps of them."""
+        """Replace an assertion on the data that a fake keeps with an assertion on calls."""
         for name in ("test", "msg"):
             inner = getattr(original_node, name)
             if inner is None:
@@ -1484,7 +1485,7 @@ class _ReadRewriter(cst.CSTTransformer):
         original_node: cst.FormattedStringExpression,
         updated_node: cst.FormattedStringExpression,
     ) -> cst.FormattedStringExpression:
-        """Return the calls in place of what a fake keeps of them, in a message."""
+        """Replace the data that a fake keeps with the calls, in a message."""
         calls = self.reader.read_calls(original_node.expression)
         if calls is None:
             return updated_node
@@ -1495,7 +1496,7 @@ class _ReadRewriter(cst.CSTTransformer):
         original_node: cst.UnaryOperation,
         updated_node: cst.UnaryOperation,
     ) -> cst.UnaryOperation:
-        """Return `not calls` in place of the same of what a fake keeps of them."""
+        """Replace `not` of the data that a fake keeps with `not calls`."""
         if not isinstance(original_node.operator, cst.Not):
             return updated_node
         calls = self.reader.read_calls(original_node.expression)
@@ -1504,7 +1505,7 @@ class _ReadRewriter(cst.CSTTransformer):
         return updated_node.with_changes(expression=calls)
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
-        """Return the argument of the last call for the name under which a fake keeps it."""
+        """Replace the name under which a fake keeps an argument with that of the last call."""
         if not self.reader.is_argument(original_node):
             return updated_node
         value = self.reader.read(original_node)

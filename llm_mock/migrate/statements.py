@@ -84,7 +84,7 @@ _RESULT_OF_MEMBER = m.Assign([m.AssignTarget(m.Attribute(m.Attribute(m.Name()), 
 # Methods of a project's own mock.
 _SET_RESPONSE = m.Call(m.Attribute(attr=m.Name("set_response")))
 _RESET = m.Call(m.Attribute(attr=m.Name("reset")), [])
-_UNPACKED = "the arguments of a call are unpacked"
+_UNPACKED = "the test unpacks the arguments of a call in an unsupported way"
 
 
 class StatementRewriter:
@@ -102,9 +102,9 @@ class StatementRewriter:
         self.assigned_modules = AssignedModules(state.function, self.table.scope)
         self._nesting = 0
         self._route_slot = Slot()
-        """The end of the block in which routes of respx answer."""
+        """The end of the block in which the routes of respx are active."""
         self._route_names: set[str] = set()
-        """The names that the removed routes use, and those of which their data is made."""
+        """The names that the removed routes and their data use."""
 
     def rewrite(self) -> list[Part]:
         """Rewrite the body of the function."""
@@ -130,7 +130,7 @@ class StatementRewriter:
         return [self._release(part) for part in parts]
 
     def _release(self, part: Part) -> Part:
-        """Return data as a definition, which goes if only a route of the old test needed it."""
+        """Return data as a definition, which is removed if only an old route used it."""
         if not isinstance(part, cst.SimpleStatementLine):
             return part
         statement = _drop_annotation(get_small_statement(part))
@@ -144,7 +144,7 @@ class StatementRewriter:
         return part
 
     def _needs_call(self) -> bool:
-        """Return whether nothing in the new test checks what respx did, that a route is called."""
+        """Return whether the new test must assert that there was a call, as respx did."""
         state = self.state
         if not state.routes.patches or not state.routes.checks_routes:
             return False
@@ -196,8 +196,8 @@ class StatementRewriter:
             earlier = self.table.definitions.get(name)
             if earlier is not None and earlier.is_replaced:
                 raise CannotRewrite(
-                    f"{name} replies to prompts, and becomes another function",
-                    "Rename one of them, then run the command again.",
+                    f"{name} replies to prompts, but the test redefines it",
+                    "Rename one of the functions, then run the command again.",
                 )
             definition = LocalDefinition(node, frozenset({name}))
             self.table.definitions[name] = definition
@@ -219,7 +219,7 @@ class StatementRewriter:
         return self._rewrite_other_statement(node)
 
     def _rewrite_with(self, node: cst.With) -> list[Part]:
-        """Remove the patches of a `with`, and the `with` itself if nothing else is left."""
+        """Remove the patches of a `with` statement, and the statement if no item remains."""
         items = []
         removed = []
         for item in node.items:
@@ -286,24 +286,24 @@ class StatementRewriter:
         return self.state.add_named_patch(patch, name.value)
 
     def _rewrite_finally(self, node: cst.Try) -> list[Part]:
-        """Rewrite a `try` that only cleans up, whose body runs as that of a `with` does."""
+        """Rewrite a `try` with only a `finally`, whose body always runs."""
         final = cst.ensure_type(node.finalbody, cst.Finally)
         if self.assigned_modules.is_restore(split_block(final.body)):
             return self._rewrite_restoring(node, final)
         body = self._rewrite_whole(node)
         self._nesting += 1
-        # What cleans up may run after any statement of the body.
+        # The cleanup may run after any statement of the body.
         changed = final.visit(BlockRewriter(self._rewrite_block))
         self._nesting -= 1
         return [node.with_changes(body=body.replace(node.body), finalbody=changed)]
 
     def _rewrite_restoring(self, node: cst.Try, final: cst.Finally) -> list[Part]:
-        """Rewrite a `try` that only restores modules, of which its body is left."""
+        """Replace a `try` that only restores modules with its body."""
         self._refuse_nested(node, CannotRewritePatch)
         leading = Slot(comments=collect_comments(*node.leading_lines))
         parts = [self._add_slot(leading), *self._rewrite_block(split_block(node.body))]
         if not self._restore_modules(split_block(final.body)):
-            raise CannotRewrite("a module is restored that no mock replaces", node=final)
+            raise CannotRewrite("the test restores a module that no mock replaces", node=final)
         return [*parts, Slot(comments=collect_comments(final))]
 
     def _rewrite_restore(self, node: cst.BaseStatement) -> list[Part]:
@@ -318,7 +318,7 @@ class StatementRewriter:
             return False
         if self._nesting:
             raise CannotRewritePatch(
-                "sys.modules is restored under a condition, or beside something else",
+                "sys.modules is restored under a condition or together with other cleanup",
                 "Use `with patch.dict(sys.modules, …)`, then run the command again.",
                 nodes[0],
             )
@@ -343,14 +343,14 @@ class StatementRewriter:
         return True
 
     def _rewrite_whole(self, node: cst.With | cst.Try) -> Body:
-        """Rewrite a block that runs once, and as a whole."""
+        """Rewrite a block that runs once from start to end."""
         # The replies so far belong before the block, and those of its end into it.
         self.state.replies.update()
         parts = self._rewrite_block(split_block(node.body))
         self.state.replies.update()
         body = assemble_body(parts)
         if is_empty(body.statements):
-            raise CannotRewrite("nothing is left of the block", node=node)
+            raise CannotRewrite("no statement would remain in the block", node=node)
         return body
 
     def _parse_patch(self, node: cst.BaseExpression) -> Patch | None:
@@ -438,7 +438,7 @@ class StatementRewriter:
         if self._append_mock(part):
             self._refuse_nested(node)
             return self._add_slot(Slot.replace(node, configures=True))
-        # A mock may have it from here on, and would see what is appended later.
+        # A mock may use the list from here on, including items appended later.
         self.state.filled_lists -= lists
         return None
 
@@ -448,7 +448,7 @@ class StatementRewriter:
             return False
         call = cst.ensure_type(part.value, cst.Call)
         [argument] = call.args
-        # What is read of a call is not a mock.
+        # A value read from a call is not a mock.
         if self._is_read(argument.value):
             return False
         name = to_source(cst.ensure_type(call.func, cst.Attribute).value)
@@ -473,7 +473,7 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         part: cst.Assign,
     ) -> cst.SimpleStatementLine | None:
-        """Patch alone a function that lists models, of which the old test mocks the library.
+        """Patch a function that lists models if the old test mocks its whole library.
 
         Returns:
             The patch; None for a statement that does not configure such a function.
@@ -568,15 +568,15 @@ class StatementRewriter:
         names = _list_assigned_names(part)
         if len(names) != len(part.targets):
             raise CannotRewritePatch(
-                f"the route is given to something else than a name: {get_first_line(node)}",
-                "Give it a name in the test, then run the command again.",
+                f"the route is not assigned to exactly one local variable: {get_first_line(node)}",
+                "Assign it to a local variable, then run the command again.",
                 node,
             )
         self.table.values[names[0]] = route
         return True
 
     def _collect_route_names(self, value: cst.BaseExpression) -> set[str]:
-        """Return the names in an expression, and in the data that they stand for."""
+        """Return the names in an expression and in the data that it refers to."""
         names: set[str] = set()
         pending = set(collect_names(value))
         while pending:
@@ -605,7 +605,7 @@ class StatementRewriter:
         name = getattr(target.target, "value", "")
         if others or not isinstance(target.target, cst.Name):
             raise CannotRewritePatch(
-                f"{to_source(target.target)} is a patch or its mock, and no name of the function",
+                f"the patch is not assigned to exactly one local variable: {get_first_line(node)}",
                 "Patch in each test or in a fixture, then run the command again.",
                 node,
             )
@@ -637,7 +637,7 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         names: Sequence[str],
     ) -> list[Part]:
-        """Replace mocks of clients by real ones, which the application is given."""
+        """Replace mocks of clients with real clients, which the test passes to the application."""
         lines = [self.new_client(name, node) for name in names]
         return [*_replace_line(node, lines), self._add_slot(Slot())]
 
@@ -650,7 +650,7 @@ class StatementRewriter:
         return f"{name} = {module}.{class_name}()"
 
     def _find_legacy_mock(self, node: cst.BaseExpression, pattern: m.Call) -> LegacyMock | None:
-        """Return the mock of which an expression calls a method, or None."""
+        """Return the mock whose method an expression calls, or None."""
         if not m.matches(node, pattern):
             return None
         call = cst.ensure_type(node, cst.Call)
@@ -679,7 +679,10 @@ class StatementRewriter:
     ) -> Slot:
         """Remove `monkeypatch.setattr(…)` or `mocker.patch(…)`."""
         if not ends_with_test(call):
-            raise CannotRewritePatch("a patch is neither started nor used in a `with`", node=node)
+            raise CannotRewritePatch(
+                "a patch is neither started nor used in a `with` statement",
+                node=node,
+            )
         return self._apply_patch(node, patch)
 
     def _apply_patch(self, node: cst.SimpleStatementLine, patch: Patch) -> Slot:
@@ -699,27 +702,27 @@ class StatementRewriter:
         value = self._evaluate_given(_get_given_expression(part))
         if isinstance(value, PlainCode) and to_source(value.node) != "None":
             if self.state.getters:
-                raise CannotRewrite("the fixture gives another value than the mock")
+                raise CannotRewrite("the fixture provides a value other than the mock")
             return None
         self.state.replies.update()
         slot = self._add_slot(Slot.replace(node))
         parts: list[Part] = [slot]
         self.state.given_value = value
         if isinstance(part, cst.Expr):
-            # The statements behind the yield run after the test.
+            # The statements after the yield run after the test.
             parts.append(parse_statement("yield"))
         else:
             self.state.given_slot = slot
         return parts
 
     def _evaluate_given(self, node: cst.BaseExpression | None) -> Value | None:
-        """Return the value that a fixture gives to its tests, if it gives any."""
+        """Return the value that a fixture provides to its tests, or None."""
         if node is None:
             return None
         value = self.table.evaluate(node)
         is_log = isinstance(value, ArgumentLog) and isinstance(node, cst.Name)
         if is_log and not self.state.replies.replaces_llm(value):
-            # A list with nothing of a model.
+            # The list does not record calls to a model.
             raise UnrelatedMock(to_source(node))
         return value
 
@@ -728,7 +731,7 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         part: cst.Assign,
     ) -> list[Part] | None:
-        """Apply `text, kwargs = calls[0]`, of which a fake keeps a pair; return None for others."""
+        """Apply `text, kwargs = calls[0]` if a fake keeps pairs; return None for others."""
         [first, *others] = part.targets
         value = self.reader.read(part.value)
         if others or not isinstance(value, KeptItems):
@@ -781,7 +784,7 @@ class StatementRewriter:
         return [self._bind_name(node, kwargs, KeywordArguments(value))]
 
     def _bind_name(self, node: cst.SimpleStatementLine, name: str, value: CallValue) -> Part:
-        """Let a name stand for a value of a call, and return what is left of its statement."""
+        """Bind a name to a value of a call, and return the rest of its statement."""
         kept = keep_name(name, value, self.state.function)
         if kept is None:
             self.reader.bind(name, value)
@@ -808,8 +811,8 @@ class StatementRewriter:
         if runs_application:
             if self.started_patches.has_stopped:
                 raise CannotRewritePatch(
-                    "something is called after the patch was stopped, which may reach real models",
-                    "Move it before patcher.stop(), then run the command again.",
+                    "a call after the patch is stopped may reach a real model",
+                    "Move the call before patcher.stop(), then run the command again.",
                     node,
                 )
             self.reader.forget_last_calls()
@@ -817,13 +820,13 @@ class StatementRewriter:
         reads = sorted(self.reader.find_reads(changed))
         if reads:
             self.refuse_read(reads[0], node)
-        # What the application is asked now needs the replies configured so far.
+        # Calls in this statement need the replies configured so far.
         if has_call(changed):
             self.state.replies.update()
         return [_simplify_assertion(changed)]
 
     def _may_run_application(self, node: cst.BaseStatement) -> bool:
-        # What reads calls is not the application.
+        # A statement that reads calls does not run the application.
         if self.reader.find_reads(node):
             return False
         for call in find_nodes(node, cst.Call):
@@ -842,7 +845,7 @@ class StatementRewriter:
         for target in part.targets:
             if isinstance(target.target, cst.Name):
                 name = target.target.value
-                # From here on the name stands for something else.
+                # From here on, the name has another value.
                 self.table.values.pop(name, None)
                 self.reader.names.pop(name, None)
                 self.table.plain.setdefault(name, []).append(part.value)
@@ -853,7 +856,7 @@ class StatementRewriter:
         """Forget the value of a name whose item, attribute or method a statement uses."""
         owner = getattr(node, "value", None)
         if isinstance(owner, cst.Name) and owner.value in self.table.plain:
-            # It is one of several from here on.
+            # From here on, the name may have one of several values.
             self.table.plain[owner.value].append(node)
 
     def refuse_read(self, name: str, node: cst.CSTNode) -> None:
@@ -869,7 +872,7 @@ class StatementRewriter:
 
 
 def _is_library(value: Value) -> bool:
-    """Return whether a value is the double of the whole of `llm`."""
+    """Return whether a value replaces the whole `llm` module."""
     if not isinstance(value, TestDouble) or not value.library:
         return False
     return value.attributes.keys() >= GETTERS.keys()
@@ -890,7 +893,7 @@ def _get_unpacked_name(element: cst.BaseElement) -> str:
     """Return the name of one value of a pair.
 
     Raises:
-        CannotRewrite: `*` gives it several values, or it is unpacked itself.
+        CannotRewrite: the element is starred, or unpacked again.
     """
     if isinstance(element, cst.Element) and isinstance(element.value, cst.Name):
         return element.value.value
@@ -934,7 +937,7 @@ def _new_todo(node: cst.BaseStatement, error: CannotRewrite) -> Slot:
 def _replace_line(node: cst.SimpleStatementLine, lines: Sequence[str]) -> list[Part]:
     """Return statements with the comments of the one that they replace."""
     statements = [parse_statement(line) for line in lines]
-    # The comments above go to the first line, a comment behind it to the last.
+    # Comments above go to the first line, a trailing comment to the last.
     leading = node.leading_lines
     statements[0] = statements[0].with_changes(leading_lines=leading)
     trailing = node.trailing_whitespace
@@ -950,7 +953,7 @@ def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | 
 
 
 def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
-    """Replace `assert bool(x)` by `assert x`, also behind `not`."""
+    """Replace `assert bool(x)` with `assert x`, also after `not`."""
     part = get_small_statement(node)
     if not isinstance(part, cst.Assert):
         return node

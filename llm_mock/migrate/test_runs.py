@@ -38,7 +38,7 @@ rewritten test) and `seconds` (the time limit of a test).
 SECONDS = 60.0
 """The time that a test may take."""
 SILENT_SECONDS = 300.0
-"""The time without a result after which pytest is ended: not every hanging test can be stopped."""
+"""The time without a result after which pytest is killed: some hanging tests ignore the limit."""
 
 TestKey = tuple[str, str]
 """The path of a file, and the name of a test with its class."""
@@ -50,7 +50,7 @@ class NewRun(TypedDict):
     """The calls of a rewritten test with one set of parameters.
 
     Attributes:
-        calls: the number of calls, of which the retries of a failed one are the same.
+        calls: the number of calls; a failed call and its retries count as one.
         answers: the kind, the number of the call, and the changed answer of each change that has
             one: an object with the `text`, and the `arguments` of the tool calls.
     """
@@ -61,7 +61,7 @@ class NewRun(TypedDict):
 
 @dataclass
 class TestOutcome:
-    """The result of a test function, of all its parameters together.
+    """The combined result of a test function with all its parameters.
 
     Attributes:
         passed: whether it ran and passed.
@@ -69,16 +69,16 @@ class TestOutcome:
         calls: the number of calls that it made; None if it is unknown.
         errors: the number of errors that an old mock raised in place of a model.
         unused: the number of queued replies that were left.
-        servers: the servers on this machine that it called and that are not mocked.
+        servers: the servers on this machine that it called without a mock.
         is_refused: whether a model that a plugin of `llm` registers refused a call.
         fixtures: the fixtures that it used.
         noticed: the number of changes of calls that it noticed.
         changes: the number of changes that were made.
-        missed: the changes that it notices with none of its parameters.
+        missed: the changes that it does not notice with any of its parameters.
         new_runs: its calls, by the id of the test in its file; without calls it has none.
     """
 
-    __test__ = False  # the name begins as a test class does
+    __test__ = False  # pytest would collect a class with this name
 
     passed: bool = False
     problem: str = ""
@@ -119,7 +119,7 @@ class PytestRun:
     noticed: dict[TestKey, list[Change]] = field(default_factory=dict)
 
     def get_result(self, key: TestKey) -> TestOutcome:
-        """Return the result of a test; that of a test which did not run says so."""
+        """Return the result of a test, or one that says why it did not run."""
         result = self.results.get(key)
         if result is not None and (result.passed or result.problem):
             return result
@@ -127,7 +127,7 @@ class PytestRun:
         if reason is not None:
             return TestOutcome(problem=f"its file cannot be collected: {reason}")
         if self.was_ended:
-            return TestOutcome(problem="it has no result, because another test did not end")
+            return TestOutcome(problem="it has no result because another test did not end")
         if not self.results and self.problem is not None:
             return TestOutcome(problem=f"pytest does not run it: {self.problem}")
         return TestOutcome(problem="pytest does not run it")
@@ -141,7 +141,7 @@ def run_old_tests(paths: Sequence[Path]) -> PytestRun:
         run = _run(Path(folder), paths, {}, (), ["-p", RECORDER_PLUGIN], {FILE_VARIABLE: models})
         requested, calls = read_models(models)
     for result in run.results.values():
-        # These are calls that the old mock did not get, such as reports of a library's use.
+        # These calls did not reach the old mock, such as the usage reports of a library.
         result.calls = None
     for key, old_calls in calls.items():
         if key in run.results:
@@ -250,14 +250,14 @@ def _run(
     plan_file = folder / "plan.json"
     plan_file.write_text(json.dumps(plan), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", RUN_PLUGIN, *options]
-    # All results, whatever the options of the project; and none for its next run.
+    # Run all tests whatever the options of the project, and leave its cache unchanged.
     command += ["--maxfail=0", "--continue-on-collection-errors"]
     command += ["-o", f"cache_dir={folder / 'cache'}"]
     environment = dict(os.environ)
     for name, path in variables.items():
         environment[name] = str(path)
     environment[RUN_VARIABLE] = str(plan_file)
-    # The coverage data of the project stays, unless somebody measures all processes.
+    # Keep the coverage data of the project, unless all processes are measured.
     if "COVERAGE_PROCESS_START" not in environment:
         environment["COVERAGE_FILE"] = str(folder / "coverage")
     output = folder / "output"
@@ -265,7 +265,7 @@ def _run(
     run = _read_results(results)
     if code is None:
         run.was_ended = True
-        run.problem = f"pytest gave no result for {SILENT_SECONDS:.0f} seconds and was ended"
+        run.problem = f"pytest was stopped after {SILENT_SECONDS:.0f} seconds without a result"
     elif code != 0:
         text = output.read_text(encoding="utf-8", errors="replace")
         lines = text.strip().splitlines()
@@ -288,7 +288,7 @@ def _wait(
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
-            # A group of its own, to end what the tests started with it.
+            # A separate process group, so that processes started by tests are killed too.
             start_new_session=True,
         )
         try:
@@ -331,7 +331,7 @@ def _add_entry(run: PytestRun, entry: JSONObject) -> None:
     if "broken" in entry:
         run.broken[entry["broken"]] = entry["problem"]
     if "name" not in entry:
-        # The sign that a test begins.
+        # The entry only shows that a test has started.
         return
     key = entry["path"], entry["name"]
     if "noticed" in entry:

@@ -1,4 +1,4 @@
-"""Keep only those rewritten tests that a run confirms."""
+"""Keep only the rewritten tests that a run confirms."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class VerifiedFile:
 
 
 class RewriteVerifier:
-    """Runs rewritten tests and leaves those alone that are not as good as the old ones.
+    """Runs rewritten tests and keeps the old form of each test whose new form is worse.
 
     Args:
         results: the rewritten files.
@@ -76,7 +76,7 @@ class RewriteVerifier:
         """The changes that an old test notices and the new one does not."""
 
     def verify(self) -> list[VerifiedFile]:
-        """Return the files, of those that changed with the tests that passed before and after."""
+        """Return all files; a changed file has only new tests that passed in both forms."""
         self._remove_hiding_fixtures()
         changed = [result for result in self._results.values() if result.changed]
         new = self._run(changed)
@@ -94,7 +94,7 @@ class RewriteVerifier:
         return self._confirm_removals(files, new)
 
     def _remove_hiding_fixtures(self) -> None:
-        """Remove the fixtures that keep new tests from getting our mock."""
+        """Remove the fixtures that hide our mock from new tests."""
         changed_folders: set[Path] = set()
         for result in self._results.values():
             if result.changed:
@@ -106,7 +106,7 @@ class RewriteVerifier:
                 self._results[path] = self._rewrite(result, findings)
 
     def _run(self, results: Sequence[FileResult], *, all_tests: bool = False) -> PytestRun:
-        """Run the new tests of files, or all tests of theirs, without the removed fixtures."""
+        """Run the new tests of files, or all their tests, without the removed fixtures."""
         names = []
         sources = {}
         for result in results:
@@ -127,7 +127,7 @@ class RewriteVerifier:
         files: Sequence[VerifiedFile],
         new: PytestRun,
     ) -> list[VerifiedFile]:
-        """Return the files, as they were where a fixture is needed that was to be removed."""
+        """Return the files, with the old tests where a test needs a removed fixture."""
         if not self._removed:
             return list(files)
         partly = []
@@ -136,12 +136,12 @@ class RewriteVerifier:
             path = result.path
             left = set(self._results[path].changed) - set(result.changed)
             for name in left:
-                # These are changes that only its new form does not notice.
+                # Only the new form of the test misses these changes.
                 self._lost.pop((str(path), name), None)
             if left:
                 self._results[path] = result
                 partly.append(result)
-        # Their tests that stay as they were ran in their new form only.
+        # So far, their unchanged tests ran only in the new form.
         again = self._run(partly, all_tests=True)
         new.results.update(again.results)
         for conftest in list(self._removed):
@@ -170,7 +170,7 @@ class RewriteVerifier:
         return needs
 
     def _find_loss(self, key: TestKey, new: PytestRun) -> str:
-        """Return why a test is not as good without the removed fixtures; empty if it is."""
+        """Return why a test is worse without the removed fixtures; empty if it is not."""
         test = new.get_result(key)
         if not test.passed:
             return f"it fails without it: {test.problem}"
@@ -183,7 +183,7 @@ class RewriteVerifier:
     ) -> dict[Path, VerifiedFile]:
         """Return the files that need the fixtures of a conftest.py, with a copy of them.
 
-        There are none if a file cannot have a copy, or does not pass with it.
+        The result is empty if a file cannot have a copy, or its tests do not pass with it.
         """
         copied = {}
         for path, need in needs.items():
@@ -231,30 +231,30 @@ class RewriteVerifier:
         return VerifiedFile(new_result)
 
     def _restore_file(self, file: VerifiedFile, conftest: Path, need: str) -> VerifiedFile:
-        """Return a file as it was, if the removed fixtures of a conftest.py stay."""
+        """Return the old form of a file if it may use the removed fixtures of a conftest.py."""
         result = file.result
         if conftest.parent not in result.path.parents:
             return file
         self._removed.pop(conftest, None)
         hiding = sorted(self._results[conftest].hiding)
         names = ", ".join(hiding)
-        reason = f"{names} of {format_path(conftest)} hides a fixture of llm_mock, and {need}"
+        reason = f"{names} of {format_path(conftest)} hides an llm_mock fixture, but {need}"
         problem = CannotRewrite(reason, "Rewrite that test first, then run the command again.")
         return VerifiedFile(self._refuse_all(result, problem))
 
     def _refuse_all(self, result: FileResult, problem: CannotRewrite) -> FileResult:
         """Return a file as it was, with one reason for all that could be rewritten."""
-        # Also what was refused before, which would be rewritten again.
+        # Include functions that were refused before; they would be rewritten again.
         rewritten = self._rewrite(result, NO_FINDINGS)
         refused = dict.fromkeys([*rewritten.changed, *result.hiding], problem)
         return self._rewrite(result, Findings(refused))
 
     def _learn(self, path: Path, new: PytestRun) -> bool:
-        """Note why new tests of a file fail, and return whether something is new.
+        """Record why new tests of a file fail, and return whether a reason is new.
 
-        The mock notices replies that nobody asks for, which no old test did, and a real client
-        needs the version and the place of its API, or a key. A model that a plugin of `llm`
-        registers refuses what a `Mock` accepts.
+        The mock reports unused replies, which old mocks ignore. A real client needs a key, or the
+        version and region of its API. A model that a plugin of `llm` registers rejects calls that
+        a `Mock` accepts.
         """
         result = self._results[path]
         unused = self._unused.setdefault(path, {})
@@ -272,7 +272,7 @@ class RewriteVerifier:
         return has_learned
 
     def _list_failed(self, result: FileResult, new: PytestRun) -> Iterator[tuple[str, TestOutcome]]:
-        """Yield the failed tests of a file, and those that fail with a fixture for an agent."""
+        """Yield the failed tests of a file, and failed tests that use its fixtures for agents."""
         for name in result.changed:
             key = (str(result.path), name)
             test = new.results.get(key)
@@ -349,7 +349,7 @@ class RewriteVerifier:
         current: FileResult,
         new: PytestRun,
     ) -> Iterator[tuple[str, CannotRewrite]]:
-        """Yield the changed functions that are to stay as they were, with the reason."""
+        """Yield the changed functions that must keep their old form, with the reason."""
         for name in current.changed:
             if name in self._removed.get(path, ()):
                 # All tests of the folder decide that.
@@ -373,19 +373,19 @@ class RewriteVerifier:
         current: FileResult,
         new: PytestRun,
     ) -> str:
-        """Return why a fixture is to stay as it was; empty if it may change."""
+        """Return why a fixture must keep its old form; empty if it may change."""
         for key, test in _list_users(new, path, name):
             test_path, test_name = key
             was_refused = test_name in result.changed and test_name not in current.changed
             if test_path == str(path) and was_refused:
-                return f"{test_name} uses it and stays as it is"
+                return f"{test_name} uses it and remains unchanged"
             problem = self._check_user(key, test)
             if not problem and name in result.agents:
                 problem = _describe_silence(test)
                 problem = f": {problem}" if problem else ""
             if problem:
                 return f"{test_name} uses it{problem}"
-        # The new tests may no longer request it, and then have a result of their own.
+        # New tests that no longer request it are checked by themselves.
         if _list_users(self._old, path, name):
             return ""
         return "pytest runs no test that uses it"
@@ -399,7 +399,7 @@ class RewriteVerifier:
 
 
 def _find_preparations(test: TestOutcome, known: Sequence[str]) -> list[str]:
-    """Return the preparations that a failed test needs, without those that are known."""
+    """Return the preparations that a failed test needs, except known ones."""
     names = find_preparations(test.problem)
     if test.is_refused:
         names.append(AUTOSPEC)
@@ -429,50 +429,50 @@ def _describe_failure(test: TestOutcome) -> str:
     # The advice follows as the next sentence.
     problem = test.problem.removesuffix(".")
     if _REFUSAL.search(problem):
-        return f"the real SDK refuses what this test sends: {problem}"
+        return f"the real SDK rejects the request of this test: {problem}"
     if test.servers:
         servers = " ".join(sorted(test.servers))
         return (
-            f"the rewritten test calls a server on this machine: {problem}. The mock answers for "
-            f"it if you add {servers} to ini llm_mock_hosts; then run the command again"
+            f"the rewritten test calls a server on this machine: {problem}. To mock this server, "
+            f"add {servers} to ini llm_mock_hosts and run the command again"
         )
     return f"the rewritten test fails: {problem}"
 
 
 def _compare(old: TestOutcome, new: TestOutcome) -> str:
-    """Return why a rewritten test is not as good as the old one; empty if it is."""
+    """Return why a rewritten test is worse than the old one; empty if it is not."""
     if not old.passed:
-        reason = "the test does not pass as it is, so a change of it cannot be verified"
+        reason = "the old test does not pass, so its new form cannot be verified"
         return f"{reason}: {old.problem}"
     if not new.passed:
         return _describe_failure(new)
     if old.calls is None or new.calls is None:
         return ""
-    # An error in place of a model is one of its first call in the new test, or of its name.
+    # The new test may add a call for each error that the old mock raised instead of a model.
     if new.calls not in (old.calls, old.calls + old.errors):
         before = format_count(old.calls, "call")
         after = format_count(new.calls, "call")
-        return f"the old mock had {before}, and the rewritten test has {after}"
+        return f"the old mock received {before}, but the rewritten test makes {after}"
     return ""
 
 
 def _describe_silence(new: TestOutcome) -> str:
-    """Return that a test without the old model of its agent does not ask the mock; else nothing.
+    """Report a passing test that does not call the mock after its agent's model was replaced.
 
-    Such a test may pass with nothing but a model that it has in the place of the real one.
+    Such a test may pass only because it uses another fake model.
     """
     if new.calls or not new.passed:
         return ""
-    return "the rewritten test does not call the mock, so the agent has no model of a provider"
+    return "the rewritten test does not call the mock, so the agent does not use a provider's model"
 
 
 def _describe_lost(changes: Sequence[Change] | None) -> str:
-    """Return that a new test does not notice some changes; empty without them."""
+    """Describe the changes that only the old test notices; empty without changes."""
     if not changes:
         return ""
     described = []
     for kind, number in changes:
         text = KINDS[kind].description
-        described.append(f"where {text} (call {number})")
+        described.append(f"when {text} (call {number})")
     listed = ", ".join(described)
-    return f"the old test fails, and the rewritten one passes, {listed}"
+    return f"the old test fails but the rewritten test passes {listed}"

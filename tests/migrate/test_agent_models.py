@@ -637,7 +637,7 @@ def test_a_helper_stays() -> None:
     result = rewrite(source)
     assert result.after == source
     [change] = result.manual_changes
-    assert change.reason == "it is called by tests, and takes no fixtures"
+    assert change.reason == "it is neither a test nor a fixture, so it cannot request fixtures"
 
 
 @pytest.mark.parametrize(
@@ -753,9 +753,9 @@ def test_a_run_keeps_the_new_tests_that_ask_the_mock(
         "test_app.py: test_sunny verified: it passes, and notices 3 of 6 changes.",
         "test_app.py: rainy rewritten.",
         "test_app.py:15: unused: test_unused uses it: the rewritten test does not call the mock, "
-        "so the agent has no model of a provider",
-        "test_app.py:26: test_tested: the rewritten test does not call the mock, so the agent has "
-        "no model of a provider",
+        "so the agent does not use a provider's model",
+        "test_app.py:26: test_tested: the rewritten test does not call the mock, so the agent does "
+        "not use a provider's model",
         "test_app.py:30: test_changed: the rewritten test fails: AttributeError: 'str' object has "
         "no attribute 'text'",
         "Rewritten: 1 test and 1 fixture in 1 file, 3 left to you",

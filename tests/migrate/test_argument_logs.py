@@ -378,9 +378,9 @@ def test_an_assertion_of_unittest(
             [],
             "this use of the mock kept cannot be converted: first = pair",
         ),
-        (["model, others, n = kept[0]"], [], "the arguments of a call are unpacked"),
-        (["model, *others = kept[0]"], [], "the arguments of a call are unpacked"),
-        (["model, (n, m) = kept[0]"], [], "the arguments of a call are unpacked"),
+        (["model, others, n = kept[0]"], [], "the test unpacks the arguments of a call"),
+        (["model, *others = kept[0]"], [], "the test unpacks the arguments of a call"),
+        (["model, (n, m) = kept[0]"], [], "the test unpacks the arguments of a call"),
     ],
 )
 def test_what_is_kept_of_a_call_is_unpacked(
@@ -447,7 +447,7 @@ def test_what_is_kept_of_a_call_is_unpacked(
                 "line": 'kept.update(kwargs)\n        kept["n"] = kwargs["n"]',
                 "after": 'assert kept["n"]',
             },
-            "kept keeps some calls only, or keeps them in several ways",
+            "kept keeps only some calls, or keeps calls in several forms",
         ),
         (
             {"parameters": "n=5, **kwargs", "line": 'kept["n"] = n', "after": 'assert kept["n"]'},
@@ -653,7 +653,7 @@ def test_what_is_not_sure_is_left(tmp_path: Path, values: dict[str, str], reason
             "self.calls.append(kwargs)\n        self.calls.append(kwargs)",
             "assert client.chat.completions.calls",
             None,
-            "client.chat.completions.calls keeps some calls only, or keeps them in several ways",
+            "client.chat.completions.calls keeps only some calls, or keeps calls in several forms",
         ),
         (
             "self.name = kwargs",
@@ -724,7 +724,7 @@ def test_it():
     assert len(calls) == 1
 """
     assert migrate(tmp_path, source)[1] == (
-        "calls keeps some calls only, or keeps them in several ways"
+        "calls keeps only some calls, or keeps calls in several forms"
     )
 
 
@@ -1044,7 +1044,7 @@ def test_it():
     app.run(client)
     assert calls
 """
-TWO_WAYS = "calls keeps some calls only, or keeps them in several ways"
+TWO_WAYS = "calls keeps only some calls, or keeps calls in several forms"
 
 
 @pytest.mark.parametrize(

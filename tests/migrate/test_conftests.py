@@ -140,8 +140,8 @@ def test_a_patch_for_several_tests_may_reach_a_new_test(
     reasons = {change.name: change.reason for change in result.manual_changes}
     if is_left:
         assert reasons["test_its_own"] == (
-            "the fixture model of a conftest.py patches for several tests, and may reach this "
-            "one, too"
+            "the patch of the fixture model in a conftest.py lasts for several tests and may "
+            "affect this one"
         )
 
 
@@ -213,7 +213,7 @@ def test_a_name_of_the_conftest_in_a_reply_is_not_known_to_its_tests(
     result = rewrite(path)
     assert (result.changed == ()) == bool(unknown)
     reasons = [change.reason for change in result.manual_changes]
-    expected = f"it uses the fixture create of a conftest.py, which uses {unknown}, which this file"
+    expected = f"the fixture create in a conftest.py uses {unknown}, which is not defined in"
     assert [reason.startswith(expected) for reason in reasons] == [True] * bool(unknown)
 
 

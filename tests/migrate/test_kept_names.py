@@ -74,7 +74,7 @@ def test_arguments_of_llm_that_are_read_after_another_call_are_left(tmp_path: Pa
         assert kwargs["temperature"] == 1
     """
     reason = migrate(tmp_path, old, "llm.get_model")[1]
-    assert reason.startswith("kwargs is the last call, and the application runs again before it")
+    assert reason.startswith("kwargs holds the last call, but the application runs again")
 
 
 def test_arguments_of_llm_are_read_from_the_record(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_name_is_read_after_another_call(tmp_path: Path) -> None:
 def test_a_name_that_is_read_once_after_another_call_is_left(tmp_path: Path) -> None:
     lines = 'kwargs = create.call_args.kwargs\napp.run()\nassert kwargs["seed"] == 1'
     _, reason = migrate(tmp_path, lines)
-    assert reason.startswith("kwargs is the last call, and the application runs again before it")
+    assert reason.startswith("kwargs holds the last call, but the application runs again")
 
 
 def test_a_name_for_each_call_of_a_loop(tmp_path: Path) -> None:

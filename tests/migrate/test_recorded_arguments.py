@@ -114,7 +114,7 @@ def test_an_argument_is_read_from_the_record(tmp_path: Path, check: str, new: st
             'get_model.call_args.kwargs["stream"] has no equivalent',
         ),
         ('assert kwargs["schema"] is schema', 'kwargs["schema"] is schema has no equivalent'),
-        ('assert kwargs["schema"] == app.SCHEMA', "app.SCHEMA may not be a class"),
+        ('assert kwargs["schema"] == app.SCHEMA', "app.SCHEMA might not be a class"),
     ],
 )
 def test_an_argument_that_no_record_has_is_left(tmp_path: Path, check: str, reason: str) -> None:

@@ -269,7 +269,7 @@ def test_a_client_that_the_test_goes_on_mocking_is_left(tmp_path: Path, line: st
     [change] = result.manual_changes
     target = line.partition(" = ")[0]
     assert result.after == source
-    assert change.reason == f"the test mocks {target} itself"
+    assert change.reason == f"the test replaces {target} with its own mock"
 
 
 @pytest.mark.parametrize(

@@ -600,7 +600,7 @@ NO_REPLY = (
 
 
 ANY_REPLY = """\
-# The old mock replied with another mock: replace the text if the application parses it.
+# The old mock returned another mock. Replace this text if the application parses it.
 mock_llm_responses.set("*", "Hello")
 """
 
@@ -705,7 +705,7 @@ def test_a_method_that_is_not_called_beside_another_one_is_left(
     silent = f"{PARSE_METHOD}.{assertion}"
     assertions = [silent, after] if is_first else [after, silent]
     _, reason = migrate(tmp_path, '"openai.OpenAI"', lines, "\n    ".join(assertions))
-    expected = f"{silent} is about one method, and the test calls chat.completions.create. "
+    expected = f"{silent} checks one method, but the test calls chat.completions.create. "
     assert reason.startswith(expected)
 
 
@@ -822,7 +822,7 @@ def test_a_helper_that_reads_arguments_which_it_is_not_given(tmp_path: Path) -> 
 
 
 SEE_CLIENT = (
-    "The client is a real one now: assert on its attributes, such as client.base_url and "
+    "The new test uses a real client: assert on its attributes, such as client.base_url and "
     "client.api_key."
 )
 SEE_RESULT = "Assert on the result of the application, or on mock_llm_calls.calls."

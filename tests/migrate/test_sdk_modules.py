@@ -422,7 +422,7 @@ LEAKS = 'the test assigns sys.modules["openai"], so the mock may also affect lat
         ),
         (
             [SAVED, ASSIGNED, "app.ask()", "if app.ask:", f"    {RESTORED}"],
-            "sys.modules is restored under a condition, or beside something else",
+            "sys.modules is restored under a condition or together with other cleanup",
         ),
         (
             [*assign("app.ask()"), "assert original"],
@@ -430,7 +430,7 @@ LEAKS = 'the test assigns sys.modules["openai"], so the mock may also affect lat
         ),
         (
             [SAVED, ASSIGNED, "app.ask()", RESTORED, "app.ask()"],
-            "something is called after the patch was stopped",
+            "a call after the patch is stopped may reach a real model",
         ),
     ],
 )

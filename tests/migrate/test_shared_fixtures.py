@@ -194,7 +194,7 @@ def test_one_that_stays_for_several_tests_may_reach_the_others(
     _, result = migrate(tmp_path, f"(scope={scope!r})")
     assert ("test_the_answer" in result.changed) == is_changed
     reasons = {change.name: change.reason for change in result.manual_changes}
-    reason = "the fixture model patches for several tests, and may reach this one, too"
+    reason = "the patch of the fixture model lasts for several tests and may affect this one"
     assert (reasons.get("test_the_answer") == reason) != is_changed
 
 
@@ -203,7 +203,7 @@ def test_one_that_stays_for_several_tests_may_reach_the_others(
     [
         (
             "with patch('app.get_model', return_value=model):\n        assert app.ask() == 'Hello'",
-            "the fixture model gives a mock and does something else",
+            "the fixture model provides a mock and also does something else",
         ),
         (
             "with patch('app.get_model'):\n        assert app.stop() == 'Hello'",

@@ -432,7 +432,7 @@ def test_a_fixture_that_gives_another_value_beside_its_patch_stays(
             app.ask()
             assert events == ["asked"]
     """
-    assert explain(tmp_path, source) == ["the fixture gives another value than the mock"]
+    assert explain(tmp_path, source) == ["the fixture provides a value other than the mock"]
 
 
 def test_a_name_of_an_inner_function_hides_no_helper(tmp_path: Path) -> None:
@@ -497,7 +497,7 @@ def test_a_reply_function_of_a_fixture_has_no_other_value(tmp_path: Path) -> Non
             app.run(model)
     """
     assert explain(tmp_path, source) == [
-        "the fixture model replies to prompts, and is used for something else, too"
+        "the fixture model replies to prompts, but the test also uses it directly"
     ]
 
 

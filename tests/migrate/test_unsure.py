@@ -47,8 +47,8 @@ UNSURE = {
                 self.patcher = patch("app.get_model")
                 self.get_model = self.patcher.start()
         """,
-        "test_old.py:8: TestAll::setup_method: self.patcher is a patch or its mock, and no name of "
-        "the function",
+        "test_old.py:8: TestAll::setup_method: the patch is not assigned to exactly one "
+        "local variable: self.patcher = patch(",
     ),
     "a helper that patches": (
         """
@@ -58,8 +58,8 @@ UNSURE = {
                 return app.ask()
         """,
         (
-            "mocked: it is called by tests, and takes no fixtures. Give it mock_llm_responses as "
-            "an argument."
+            "mocked: it is neither a test nor a fixture, so it cannot request fixtures. Pass "
+            "mock_llm_responses to it as an argument."
         ),
     ),
     "a function of the prompt": (
@@ -164,7 +164,7 @@ UNSURE = {
         """,
         (
             "test_old.py:8: TestAll::model: it is a fixture of a class. Move it out of the class, "
-            "without self, and run"
+            "remove self, and run"
         ),
     ),
     "an async text that is not awaited": (
@@ -283,7 +283,8 @@ UNSURE = {
                 get_model.assert_called_once_with("gpt-4o")
                 get_model.return_value.prompt.assert_called_once()
         """,
-        'get_model.assert_called_once_with("gpt-4o") is about one of several patches',
+        'get_model.assert_called_once_with("gpt-4o") checks the calls of only one of several '
+        "patches",
     ),
     "a module that is replaced": (
         """
@@ -357,7 +358,7 @@ LEARNED = {
                 second.return_value.prompt.assert_called_once()
         """,
         """
-test_old.py:13: test_it: two patches stand for gpt-4o, and the test counts the calls of one. \
+test_old.py:13: test_it: two patches replace gpt-4o, but the test counts the calls of only one. \
 Split the test, or count the calls of both: mock_llm_calls.calls.""",
     ),
     "different replies": (
@@ -486,8 +487,9 @@ def test_a_fixture_that_gives_its_mock_to_other_files_is_told_and_left(
     )
     assert result.changed == ("answering",)
     assert [*map(str, result.manual_changes)] == [
-        "conftest.py:8: model: tests of other files are given this mock. Run this for their "
-        "folder: the new tests no longer request it. Delete it when no test does."
+        "conftest.py:8: model: tests in other files use this mock. Run the command for their "
+        "folder; the rewritten tests no longer request this fixture. Delete it when no test "
+        "requests it."
     ]
 
 

@@ -161,18 +161,19 @@ OPENAI_TEST = """
     [
         (
             "temperature=7",
-            "the real SDK refuses what this test sends: RuntimeError: No answer: Error code: 400",
+            "the real SDK rejects the request of this test: RuntimeError: No answer: Error code: "
+            "400",
         ),
         (
             "temprature=1",
-            "the real SDK refuses what this test sends: TypeError: Completions.create() got an "
+            "the real SDK rejects the request of this test: TypeError: Completions.create() got an "
             "unexpected keyword argument 'temprature'. Without --write",
         ),
         (
             "url='http://localhost:9/v1'",
             "the rewritten test calls a server on this machine: openai.APIConnectionError: "
-            "Connection error. The mock answers for it if you add localhost:9 to ini "
-            "llm_mock_hosts; then run the command again. Without --write",
+            "Connection error. To mock this server, add localhost:9 to ini llm_mock_hosts and "
+            "run the command again. Without --write",
         ),
     ],
 )
@@ -204,7 +205,7 @@ def test_the_address_of_another_server_on_this_machine_is_said(folder: Path) -> 
             [line, _] = migrate(".")[1]
         server.shutdown()
     assert "test_it: the rewritten test calls a server on this machine: openai." in line
-    assert f"The mock answers for it if you add {address} to ini llm_mock_hosts" in line
+    assert f"To mock this server, add {address} to ini llm_mock_hosts" in line
 
 
 def test_requests_beside_the_old_mock_are_not_its_calls(folder: Path) -> None:
@@ -240,12 +241,12 @@ def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
     [
         (
             "model 'a' fails: LLM Provider NOT provided.",
-            "the real SDK refuses what this test sends: RuntimeError: model 'a' fails: LLM "
+            "the real SDK rejects the request of this test: RuntimeError: model 'a' fails: LLM "
             "Provider NOT provided. Without",
         ),
         (
             "api.openai.com refuses this call to the model 'a' with status 400: x",
-            "the real SDK refuses what this test sends: RuntimeError: api.openai.com refuses",
+            "the real SDK rejects the request of this test: RuntimeError: api.openai.com refuses",
         ),
         (
             "\n\nNo key is set.\nSet one.",
@@ -322,17 +323,16 @@ LEFT = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hello"
                 assert app.ask() == "Bye"
         """,
-        "test_it: the test does not pass as it is, so a change of it cannot be verified: "
+        "test_it: the old test does not pass, so its new form cannot be verified: "
         "AssertionError: assert 'Hello' == 'Bye'",
     ),
     "is skipped": (
         f"\n    @pytest.mark.skip{WORKS}",
-        "test_it: the test does not pass as it is, so a change of it cannot be verified: it is "
-        "skipped",
+        "test_it: the old test does not pass, so its new form cannot be verified: it is skipped",
     ),
     "is expected to fail": (
         f"\n    @pytest.mark.xfail{WORKS}",
-        "test_it: the test does not pass as it is, so a change of it cannot be verified: it is "
+        "test_it: the old test does not pass, so its new form cannot be verified: it is "
         "expected to fail",
     ),
     "is not run": (
@@ -343,7 +343,7 @@ LEFT = {
                     get_model.return_value.prompt.return_value.text.return_value = "Hello"
                     assert app.ask() == "Hello"
         """,
-        "Case::test_it: the test does not pass as it is, so a change of it cannot be verified: "
+        "Case::test_it: the old test does not pass, so its new form cannot be verified: "
         "pytest does not run it",
     ),
     "fails after": (
@@ -375,16 +375,16 @@ LEFT = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hello"
                 assert app.ask_until_real() == "Hello"
         """,
-        "test_it: the old mock had 1 call, and the rewritten test has 2 calls.",
+        "test_it: the old mock received 1 call, but the rewritten test makes 2 calls.",
     ),
     "cannot be collected": (
         f'{WORKS}\n    raise ValueError("of the module")\n',
-        "test_it: the test does not pass as it is, so a change of it cannot be verified: its file "
+        "test_it: the old test does not pass, so its new form cannot be verified: its file "
         "cannot be collected: ValueError: of the module",
     ),
     "lacks a module": (
         f"{WORKS}\n    import no_such_module\n",
-        "test_it: the test does not pass as it is, so a change of it cannot be verified: its file "
+        "test_it: the old test does not pass, so its new form cannot be verified: its file "
         "cannot be collected: E   ModuleNotFoundError: No module named 'no_such_module'",
     ),
     "does not end": (
@@ -403,8 +403,8 @@ LEFT = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hello"
                 assert app.ask_as_real() == "Hello"
         """,
-        "test_it: the old test fails, and the rewritten one passes, where the answer is another "
-        "text (call 1), where the answer is empty (call 1). Without --write",
+        "test_it: the old test fails but the rewritten test passes when the answer is another "
+        "text (call 1), when the answer is empty (call 1). Without --write",
     ),
     "uses a fixture of its file": (
         """
@@ -684,7 +684,7 @@ def test_a_test_that_cannot_be_stopped_ends_the_run(
     )
     code, lines = migrate("--learn", ".")
     assert code == 0
-    assert "pytest gave no result for 3 seconds and was ended" in lines[0]
+    assert "pytest was stopped after 3 seconds without a result" in lines[0]
     assert "cannot be verified: it has no result, because another test did not end" in lines[1]
     assert (folder / "test_app.py").read_text() == old
 
@@ -851,7 +851,7 @@ def test_fixtures_that_hide_ours_are_removed_with_the_tests_of_their_mock(
             def test_other():
                 assert app.ask_as_real() in ("Hello", "nothing")
             """,
-            "the old test fails, and the rewritten one passes, where ",
+            "the old test fails but the rewritten test passes when ",
         ),
     ],
 )
@@ -912,7 +912,7 @@ def test_all_tests_stay_if_a_file_cannot_have_a_copy(
     assert (folder / "inner" / "test_app.py").read_text() == old
     assert (folder / "test_other.py").read_text() == old_other
     reason = (
-        "mock_llm_calls, mock_llm_responses of conftest.py hides a fixture of llm_mock, and "
+        "mock_llm_calls, mock_llm_responses of conftest.py hides an llm_mock fixture, but "
         "test_other in test_other.py needs it: it fails without it: "
     )
     # The two fixtures, and three tests.
@@ -924,9 +924,7 @@ def test_fixtures_that_hide_ours_stay_without_a_run(folder: Path) -> None:
     old = write_own_mock(folder)
     result = CliRunner().invoke(main, ["migrate", "--write", "--no-verify", "."])
     assert (folder / "conftest.py").read_text() == old[0]
-    assert (
-        "conftest.py:6: mock_llm_calls: it has the name of a fixture of llm_mock" in result.output
-    )
+    assert "conftest.py:6: mock_llm_calls: it has the name of an llm_mock fixture" in result.output
 
 
 def test_tests_run_under_xdist_and_with_the_options_of_the_project(
@@ -1034,7 +1032,7 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
     lines = migrate(".")[1]
     told = {line.split(": ")[1].split()[0]: line for line in lines[:-1]}
     assert (
-        "the old mock had 2 calls, and the rewritten test has 3 calls"
+        "the old mock received 2 calls, but the rewritten test makes 3 calls"
         in (told["test_conversation"])
     )
     # Nobody knows how often its prompt was called.
@@ -1069,7 +1067,7 @@ GETTER_ERROR = """
             "RuntimeError",
             "RuntimeError",
             "break",
-            "the old mock had 0 calls, and the rewritten test has 1 call",
+            "the old mock received 0 calls, but the rewritten test makes 1 call",
         ),
     ],
 )
@@ -1173,8 +1171,8 @@ def test_a_class_whose_setup_patches_stays_with_one_of_its_tests(
     lines, is_old = migrate_class(folder, reply, ask, more)
     assert is_old
     assert lines[:2] == [
-        "test_app.py:19: TestAll::test_it: its class is patched for TestAll::test_another, too. "
-        "Rewrite that one first, then run the command again.",
+        "test_app.py:19: TestAll::test_it: TestAll::test_another needs the same patches "
+        "and cannot be rewritten. Rewrite that one first, then run the command again.",
         reason,
     ]
 
@@ -1241,7 +1239,7 @@ OPTIONS = """
         return await llm.get_async_model("gpt-4o-mini").prompt("Hi", **options).text()
 """
 ACCEPTED = """\
-    # A registered model refuses a call of this test, which the old mock accepts.
+    # A registered model rejects a call in this test that the old mock accepts.
     mock_llm_responses.autospec(False)
 """
 
