@@ -316,10 +316,10 @@ SERVICE = """
         with patch("app.sms"):
             assert app.openai_chat_and_sms() == "Hello"
 """
-TEXT = "where the answer is another text (call 1), where the answer is empty (call 1)"
+TEXT = "when the answer is another text (call 1), when the answer is empty (call 1)"
 CALLS = (
-    "where the model calls no tool (call 1), where the tool calls have other arguments (call 1), "
-    "where the answer is empty (call 1)"
+    "when the model calls no tool (call 1), when the tool calls have other arguments (call 1), "
+    "when the answer is empty (call 1)"
 )
 MOCKS = {
     "a chat": (CHAT, TEXT),

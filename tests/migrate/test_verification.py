@@ -589,8 +589,8 @@ CONFTEST = """
         ),
         (
             'assert app.ask_as_real() == "Hello"',
-            "conftest.py:6: answering: test_it uses it: the old test fails, and the rewritten one "
-            "passes, where the answer is another text (call 1), where the answer is empty",
+            "conftest.py:6: answering: test_it uses it: the old test fails but the rewritten "
+            "test passes when the answer is another text (call 1), when the answer is empty",
         ),
         ("assert False", None),
         (None, "conftest.py:6: answering: pytest runs no test that uses it."),
