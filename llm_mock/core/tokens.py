@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4
 CHARACTERS_PER_ATTACHMENT = 765 * CHARACTERS_PER_TOKEN
-"""The length of an attachment that is not text, in characters. OpenAI counts the same number of
-tokens for a picture of 1024 x 1024 pixels."""
+"""The length of an attachment that is not text, in characters. GPT-4o counts the same number of
+tokens for a picture of 1024 x 1024 pixels at high detail."""
 TEXTS = ("text/", "application/json")
 CACHED_INPUT = (
     "cache_creation_input_tokens",

@@ -131,7 +131,7 @@ UNKNOWN_PART = Rule(
 )
 EMPTY_CONTENT = Rule(
     "empty-content",
-    "an empty message or text where content is required",
+    "an empty message where content is required, or an empty or blank text",
     f"{REFERENCE}#body-messages",
 )
 TOOL_WITHOUT_CALL = Rule(
@@ -195,7 +195,7 @@ ONE_SAMPLING = Rule(
 MODEL_FEATURE = Rule(
     "model-feature",
     "a feature that the model lacks: effort, a thinking budget, sampling parameters, or a "
-    "prefilled answer",
+    "prefilled assistant message",
     "https://platform.claude.com/docs/en/about-claude/models/migration-guide",
 )
 ALL_RULES = (

@@ -44,8 +44,9 @@ UNKNOWN_FIELD = Rule(
 )
 MESSAGE_ORDER = Rule(
     "message-order",
-    "a tool result that does not follow an answer, a system message after an answer or a result, "
-    "or an answer as the last message",
+    "a tool result directly after a user or system message, a system message directly after an "
+    "assistant message or a tool result, or an assistant message without prefix as the last "
+    "message",
     VALIDATOR,
 )
 CALL_WITHOUT_RESULT = Rule(
@@ -62,7 +63,9 @@ TOOL_NAME = Rule(
     "letters, digits, _ and -",
     VALIDATOR,
 )
-EMPTY_CONTENT = Rule("empty-content", "an answer without content or tool calls", VALIDATOR)
+EMPTY_CONTENT = Rule(
+    "empty-content", "an assistant message without content or tool calls", VALIDATOR
+)
 UNKNOWN_PARAMETER = Rule("unknown-parameter", "a parameter that does not exist", REFERENCE)
 OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its parameter", REFERENCE)
 TOOL_WITHOUT_NAME = Rule("tool-without-name", "a tool without a name", REFERENCE)

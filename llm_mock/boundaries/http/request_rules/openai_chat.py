@@ -60,7 +60,7 @@ SDK_TYPES = (("openai.types.chat.completion_create_params", "CompletionCreatePar
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", f"{REFERENCE}: messages")
 UNKNOWN_PART = Rule("unknown-content-type", "a content type that does not exist", REFERENCE)
 EMPTY_CONTENT = Rule(
-    "empty-content", "an empty message where content is required", f"{REFERENCE}: messages"
+    "empty-content", "a message without content where it is required", f"{REFERENCE}: messages"
 )
 TOOL_WITHOUT_CALL = Rule(
     "tool-result-without-call", "a tool result without a tool call", f"{REFERENCE}: messages"
