@@ -682,7 +682,7 @@ def test_strict_fails_if_something_has_no_counterpart(
 ) -> None:
     found, output = run(folder, text, "--strict")
     assert found == exit_code
-    assert ("Error: --strict: the lines above" in output) == bool(exit_code)
+    assert ("Error: --strict: the parts in the lines above" in output) == bool(exit_code)
     assert (folder / "promptfooconfig.suite.yaml").exists()
 
 

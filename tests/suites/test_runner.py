@@ -273,7 +273,7 @@ def test_a_variable_that_is_not_set_fails_the_cases(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("NOT_SET", raising=False)
     server = MCPServer("server", env={"A": "${NOT_SET}"})
     error = run_case(Agent("m", [server]), case(), dry_run=True).error
-    assert "needs the environment variable NOT_SET" in (error or "")
+    assert "the environment variable NOT_SET is not set" in (error or "")
 
 
 # Repeated and retried
