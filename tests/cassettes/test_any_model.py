@@ -569,12 +569,12 @@ def test_a_cassette_that_is_a_link_stays_one(run: Run, tmp_path: Path) -> None:
     [
         (
             "version: 1\ncalls:\n- &a\n  request: {model: m, options: {x: *a}}\n  response: {}\n",
-            "expand to too much",
+            "too large when expanded",
         ),
         (
             "version: 1\ncalls: []\nx0: &x0 [1,2]\n"
             + "".join(f"x{n}: &x{n} [{f'*x{n - 1},' * 9}]\n" for n in range(1, 9)),
-            "too much",
+            "too large when expanded",
         ),
         (
             "version: 1\ncalls:\n- request: {model: m}\n  response: {events: [{type: nonsense}]}\n",

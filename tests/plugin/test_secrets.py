@@ -336,7 +336,7 @@ def test_no_key_is_in_an_output_of_a_test_run_and_its_messages_stay_readable(
     assert of_tests.finds(KINDS) == {}
     for said in (
         "Noreplywasconfiguredforthiscall:",
-        "queuedreplieswerenotaskedfor:",
+        "queuedreplieswerenotused:",
         "x-api-key:[redacted]",
         "postgres://me:[redacted]@db/x",
         "https://x.net/?a=1&token=[redacted]&b=2",
