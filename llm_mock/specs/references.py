@@ -55,7 +55,7 @@ def resolve_references(value: object, saved: Mapping[str, object]) -> Any:
     # Results that refer to results could otherwise fill the memory.
     if _estimate_size(resolved, LARGEST_TEXT) > LARGEST_TEXT:
         raise UnknownReference(
-            f"with the saved results inserted, the value exceeds {LARGEST_TEXT:,} characters"
+            f"with the saved results inserted, the value has more than {LARGEST_TEXT:,} characters"
         )
     return resolved
 

@@ -93,7 +93,7 @@ def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
         context = contextvars.Context()
         with pytest.raises(
             LLMMockError,
-            match=r"not known for which of 2 cases that run at\s+once\. Run them alone\.",
+            match=r"2 cases run in parallel, and it is unknown .*\. Run them alone\.",
         ):
             context.run(several.get)
 
