@@ -397,14 +397,14 @@ def test_a_refused_call_uses_up_no_reply(mock_llm_responses: LLMMock) -> None:
 
 @pytest.mark.parametrize("limits", [{"rpm": 0}, {"tpm": -1}, {"rpm": 1.5}, {"tpm": True}])
 def test_what_is_no_limit_is_refused(mock_llm_responses: LLMMock, limits: Any) -> None:
-    with pytest.raises(InvalidReply, match="give a whole number from 1"):
+    with pytest.raises(InvalidReply, match="pass a whole number of at least 1"):
         mock_llm_responses.set_quota("m", **limits)
     assert mock_llm_responses.quotas is None
 
 
 @pytest.mark.parametrize("seconds", [-1, "1", float("nan")])
 def test_time_goes_forward(mock_llm_responses: LLMMock, seconds: Any) -> None:
-    with pytest.raises(InvalidReply, match="give a number from 0"):
+    with pytest.raises(InvalidReply, match="pass a number of at least 0"):
         mock_llm_responses.advance_clock(seconds)
 
 

@@ -289,7 +289,7 @@ def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(
         ),
         (
             "{type: json, schema: {const: 2024-01-01}}",
-            "8: case 'one': assertions.0.schema: is not a valid JSON schema: it hold",
+            "8: case 'one': assertions.0.schema: is not a valid JSON schema: it contain",
         ),
         (
             "{type: json, schema: {$schema: 5}}",

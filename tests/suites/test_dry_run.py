@@ -169,7 +169,7 @@ def test_a_server_that_does_not_start_is_told_once_and_ends_the_run() -> None:
         dry_run=True,
     )
     assert [found.status for found in result.case_results] == ["failed"]
-    assert "'no-such-command' was not found" in (result.case_results[0].error or "")
+    assert "the command 'no-such-command' is not in PATH" in (result.case_results[0].error or "")
     assert [each.name for each in result.not_run] == ["b", "c"]
     assert result.stopped == "the case 'a' failed for a reason that affects every case"
 
