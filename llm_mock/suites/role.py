@@ -271,7 +271,12 @@ def _create_function_server(tool: RoleTool, folder: Path) -> MCPServer:
         reference = validate_reference(tool.function)
     except ValueError as error:
         raise InvalidServer(f"function {error}, not {shorten(tool.function)}") from None
-    name = tool.name or reference.rpartition(":")[2]
+    module, _, function_name = reference.rpartition(":")
+    path = folder / module
+    # `Path.is_file` raises for a name that is too long before Python 3.14.
+    if module.endswith(".py") and not os.path.isfile(path):
+        raise InvalidServer(f"function: the file {shorten(str(path))} does not exist")
+    name = tool.name or function_name
     return MCPServer(
         [sys.executable, "-m", "llm_mock.specs.function_server"],
         args=(reference, name),

@@ -100,6 +100,7 @@ def test_provider_and_name_or_an_id_of_llm_name_the_model(
 
 
 def test_tools_become_servers(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "tools.py").touch()
     role = load_role(
         write(
             """\
@@ -288,6 +289,10 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
         (
             "  tools:\n    - {type: function, function: add}\n",
             "13: function should be file.py:function or package.module:function, not 'add'",
+        ),
+        (
+            "  tools:\n    - {type: function, function: 'no_tools.py:add'}\n",
+            "13: function: the file '",
         ),
         ("  tools: [{command: npx}]\n", "12: 'type' is missing"),
         ("  tools: [mcp]\n", "12: spec.tools.0: should be a mapping with a type"),
