@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.pool import get_server_pool
-from llm_mock.commands.file_kinds import get_kind
+from llm_mock.commands.file_kinds import SUFFIXES, Kind, get_kind
 from llm_mock.commands.test_settings import read_test_settings
 from llm_mock.core.judge_choice import JudgeChoice, choose_judge, get_judge_choice
 from llm_mock.errors import InvalidFile
@@ -42,12 +43,23 @@ def describe_file(path: Path, files_in: Path | None) -> str:
     """
     settings = read_test_settings()
     with choose_judge(JudgeChoice(default=settings.judge)):
-        return _describe(yaml_files.load(path), files_in or settings.files_in)
+        document, kind = _load(path)
+        return _describe(document, kind, files_in or settings.files_in)
 
 
-def _describe(document: Document, files_in: Path | None) -> str:
+def _load(path: Path) -> tuple[Document, Kind]:
+    try:
+        document = yaml_files.load(path)
+        return document, get_kind(document)
+    except InvalidFile:
+        # Advice about YAML would not help.
+        if path.suffix not in SUFFIXES and os.path.isfile(path):
+            raise InvalidFile(f"{path}: is not a YAML file (.yaml or .yml)") from None
+        raise
+
+
+def _describe(document: Document, kind: Kind, files_in: Path | None) -> str:
     path = document.path
-    kind = get_kind(document)
     if kind == "suite":
         suite = load_suite(path, files_in=files_in)
         cases = format_count(len(suite.cases), "case")

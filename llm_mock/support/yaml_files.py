@@ -46,6 +46,7 @@ MOST_PROBLEMS = 1_000
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 Owner = Callable[[Location], tuple[str, int]]
 
+_TAB_INDENTED = re.compile(r" *\t")
 _INDENTED = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
 
 
@@ -206,9 +207,14 @@ def read(path: Path, largest: int = LARGEST_FILE) -> str:
         raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
+CHECK_INDENTATION = "check the indentation"
 HINTS = {
-    "mapping values are not allowed in this context": "; put a text with ': ' in quotes",
-    "found a tab character that violates indentation": "; indent with spaces",
+    "mapping values are not allowed in this context": (
+        "check the indentation of this line; if it is a text that contains ': ', put it in quotes"
+    ),
+    "did not find expected key": CHECK_INDENTATION,
+    "did not find expected '-' indicator": CHECK_INDENTATION,
+    "found a tab character that violates indentation": "indent with spaces",
 }
 """The fixes of frequent problems, by the message of the parser in C."""
 
@@ -252,12 +258,23 @@ def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         problem = error.problem or error.context or ""
-        hint = HINTS.get(problem, "")
+        hint = _find_hint(problem, text, line)
         raise InvalidFile(f"{path}:{line}: is not valid YAML: {problem}{hint}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.reason}") from None
     return Document(path, data, root)
+
+
+def _find_hint(problem: str, text: str, line: int) -> str:
+    """Return the fix of a frequent problem, to append to it; empty without one."""
+    if problem in HINTS:
+        return f"; {HINTS[problem]}"
+    # The parser reports a tab like any other unexpected character.
+    is_unexpected = problem == "found character that cannot start any token"
+    if is_unexpected and _TAB_INDENTED.match(text.splitlines()[line - 1]):
+        return "; the line is indented with a tab; indent with spaces"
+    return ""
 
 
 PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")

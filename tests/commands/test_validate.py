@@ -66,9 +66,16 @@ def test_all_examples_are_right() -> None:
         ("kind: zzz\n", ":1: is neither a suite"),
         (
             "\nname: Say: hello",
-            ":2: is not valid YAML: mapping values are not allowed in this context;",
+            ":2: is not valid YAML: mapping values are not allowed in this context; check the "
+            "indentation of this line; if it is a text that contains ': ', put it in quotes",
         ),
         ("a:\n  - b: c\n\td: e", "; indent with spaces"),
+        ("a:\n\tb: c", ":2: is not valid YAML: found character that cannot start any token; the "),
+        ("a:\n\tb: c", "; the line is indented with a tab; indent with spaces"),
+        ("a: @b", "found character that cannot start any token\n"),
+        ("a: b\rc: @b", ":2: is not valid YAML: found character that cannot start any token\n"),
+        ("a:\n  b: c\n d: e\n", "did not find expected key; check the indentation\n"),
+        ("a:\n  - b\n  c: d\n", "did not find expected '-' indicator; check the indentation\n"),
         ("- a\n", ":1: is neither a suite"),
         ("kind: [\n", ":2: is not valid YAML"),
         ("kind: TestSuite\nmetadata: {name: x}\n", "apiVersion"),
@@ -92,6 +99,14 @@ def test_what_is_wrong_is_told_with_its_line(content: str, message: str, tmp_pat
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"Error: {path}")
     assert message in result.stderr
+
+
+def test_a_file_of_another_format_gets_no_advice_about_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "test_replies.py"
+    path.write_text("def test_replies(): pass\n")
+    result = validate(path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"Error: {path}: is not a YAML file (.yaml or .yml)\n"
 
 
 def test_the_other_files_are_checked_too(tmp_path: Path) -> None:
