@@ -13,6 +13,7 @@ from llm_mock.cassettes import RECORD_MODES
 from llm_mock.commands.errors import print_message, report_errors
 from llm_mock.commands.parameters import (
     FiniteNumber,
+    WholeNumber,
     add_role_options,
     files_in,
     parse_model,
@@ -24,6 +25,13 @@ from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.redaction import redact
 from llm_mock.support.secret_sources import SECRET_SOURCES
 from llm_mock.support.strictness import EITHER_LEVEL, Strictness
+
+# Above 0, because every case reaches 0.
+SHARE = FiniteNumber("a number above 0 and at most 1, such as 0.8", 1, min_open=True)
+DOLLARS = FiniteNumber("an amount in US dollars, such as 0.5", None, min_open=False)
+TIMEOUT = FiniteNumber(
+    f"a number of seconds above 0 and at most {LONGEST:,}, such as 60", LONGEST, min_open=True
+)
 
 
 @click.group(
@@ -90,41 +98,40 @@ def _get_stored_keys() -> list[str]:
 )
 @click.option(
     "--repeat",
-    type=click.IntRange(1, MOST_REPETITIONS),
+    type=WholeNumber(1, MOST_REPETITIONS),
     metavar="N",
     help="Run each case N times.",
 )
 @click.option(
     "--threshold",
-    # Above 0, because every case reaches 0.
-    type=FiniteNumber(0, 1, min_open=True),
+    type=SHARE,
     metavar="SHARE",
     help="Pass a case if at least this share of its runs passes (above 0, at most 1).",
 )
 @click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(1, 1_000),
+    type=WholeNumber(1, 1_000),
     default=1,
     metavar="N",
     help="Run N cases in parallel.",
 )
 @click.option(
     "--retry",
-    type=click.IntRange(0, MOST_RETRIES),
+    type=WholeNumber(0, MOST_RETRIES),
     default=0,
     metavar="N",
     help="Retry a failed case up to N times.",
 )
 @click.option(
     "--max-cost",
-    type=FiniteNumber(min=0),
+    type=DOLLARS,
     metavar="DOLLARS",
     help="Start no more cases after this cost is reached.",
 )
 @click.option(
     "--timeout",
-    type=FiniteNumber(0, LONGEST, min_open=True),
+    type=TIMEOUT,
     metavar="SECONDS",
     help="Stop each run of a case after this time.",
 )
@@ -135,7 +142,7 @@ def _get_stored_keys() -> list[str]:
 )
 @click.option(
     "--min-score",
-    type=FiniteNumber(0, 1, min_open=True),
+    type=SHARE,
     metavar="SCORE",
     help="Pass a suite if its score is at least this (at most 1).",
 )
@@ -323,14 +330,14 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=WholeNumber(0, 65_535),
     default=0,
     metavar="N",
     help="Listen on this port. The default is a free port.",
 )
 @click.option(
     "--keep",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     default=1_000,
     show_default=True,
     metavar="N",

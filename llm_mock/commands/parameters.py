@@ -15,20 +15,53 @@ from llm_mock.support.text import shorten
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class FiniteNumber(click.FloatRange):
-    """A number in a range that is neither `nan` nor `inf`."""
+class WholeNumber(click.IntRange):
+    """A whole number in a range."""
 
     def convert(
         self,
         value: Any,
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Any:
+    ) -> int:
         """Return the number, or fail with a message for the user."""
-        number = super().convert(value, param, ctx)
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            limits = f"of at least {self.min:,}"
+            if self.max is not None:
+                limits = f"from {self.min:,} to {self.max:,}"
+            problem = f"{shorten(str(value))} must be a whole number {limits}."
+        self.fail(problem, param, ctx)
+
+
+class FiniteNumber(click.FloatRange):
+    """A number of at least 0 that is neither `nan` nor `inf`.
+
+    Args:
+        expected: a description of the valid numbers for messages.
+        most: the maximum; None for any.
+        min_open: whether 0 is invalid.
+    """
+
+    def __init__(self, expected: str, most: float | None, min_open: bool) -> None:
+        super().__init__(0, most, min_open=min_open)
+        self._expected = expected
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the number, or fail with a message for the user."""
+        try:
+            number = super().convert(value, param, ctx)
+        except click.BadParameter:
+            number = math.nan
         # Every comparison with `nan` is false, so the range accepts it.
         if not math.isfinite(number):
-            self.fail(f"{number} is not a finite number.", param, ctx)
+            self.fail(f"{shorten(str(value))} must be {self._expected}.", param, ctx)
         return number
 
 

@@ -64,26 +64,35 @@ def test_the_command_does_not_import_llm(run_python: RunPython) -> None:
     assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"
 
 
+SHARE = "a number above 0 and at most 1, such as 0.8."
+TIMEOUT = "a number of seconds above 0 and at most 86,400, such as 60."
+
+
 @pytest.mark.parametrize(
     ("command", "option", "value", "problem"),
     [
-        ("test", "--repeat", "0", "0 is not in the range 1<=x<=10000."),
-        ("test", "--repeat", "10001", "10001 is not in the range 1<=x<=10000."),
-        ("test", "--threshold", "0", "0.0 is not in the range 0<x<=1."),
-        ("test", "--threshold", "1.01", "1.01 is not in the range 0<x<=1."),
-        ("test", "--jobs", "0", "0 is not in the range 1<=x<=1000."),
-        ("test", "--jobs", "1001", "1001 is not in the range 1<=x<=1000."),
-        ("test", "--retry", "-1", "-1 is not in the range 0<=x<=1000."),
-        ("test", "--retry", "1001", "1001 is not in the range 0<=x<=1000."),
-        ("test", "--max-cost", "-0.01", "-0.01 is not in the range x>=0."),
-        ("test", "--timeout", "0", "0.0 is not in the range 0<x<=86400."),
-        ("test", "--timeout", "86400.1", "86400.1 is not in the range 0<x<=86400."),
-        ("test", "--min-score", "0", "0.0 is not in the range 0<x<=1."),
-        ("test", "--min-score", "1.01", "1.01 is not in the range 0<x<=1."),
+        ("test", "--repeat", "0", "'0' must be a whole number from 1 to 10,000."),
+        ("test", "--repeat", "10001", "'10001' must be a whole number from 1 to 10,000."),
+        ("test", "--repeat", "1.5", "'1.5' must be a whole number from 1 to 10,000."),
+        ("test", "--threshold", "0", f"'0' must be {SHARE}"),
+        ("test", "--threshold", "1.01", f"'1.01' must be {SHARE}"),
+        ("test", "--threshold", "80", f"'80' must be {SHARE}"),
+        ("test", "--jobs", "0", "'0' must be a whole number from 1 to 1,000."),
+        ("test", "--jobs", "1001", "'1001' must be a whole number from 1 to 1,000."),
+        ("test", "--retry", "-1", "'-1' must be a whole number from 0 to 1,000."),
+        ("test", "--retry", "1001", "'1001' must be a whole number from 0 to 1,000."),
+        ("test", "--max-cost", "-0.01", "'-0.01' must be an amount in US dollars, such as 0.5."),
+        ("test", "--max-cost", "nan", "'nan' must be an amount in US dollars, such as 0.5."),
+        ("test", "--timeout", "0", f"'0' must be {TIMEOUT}"),
+        ("test", "--timeout", "86400.1", f"'86400.1' must be {TIMEOUT}"),
+        ("test", "--timeout", "1m", f"'1m' must be {TIMEOUT}"),
+        ("test", "--min-score", "0", f"'0' must be {SHARE}"),
+        ("test", "--min-score", "1.01", f"'1.01' must be {SHARE}"),
         ("test", "--record", "always", "'always' is not one of 'none', 'once', 'new_episodes', "),
-        ("serve", "--port", "-1", "-1 is not in the range 0<=x<=65535."),
-        ("serve", "--port", "65536", "65536 is not in the range 0<=x<=65535."),
-        ("serve", "--keep", "-1", "-1 is not in the range x>=0."),
+        ("serve", "--port", "-1", "'-1' must be a whole number from 0 to 65,535."),
+        ("serve", "--port", "65536", "'65536' must be a whole number from 0 to 65,535."),
+        ("serve", "--port", "80a", "'80a' must be a whole number from 0 to 65,535."),
+        ("serve", "--keep", "-1", "'-1' must be a whole number of at least 0."),
         ("serve", "--strict", "warn", "'warn' is not one of 'off', 'error'."),
     ],
 )
