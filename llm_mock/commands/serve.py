@@ -123,7 +123,10 @@ def _parse_upstreams(texts: Sequence[str]) -> dict[str, Upstream]:
     """
     upstreams: dict[str, Upstream] = {}
     for text in texts:
-        name, _, url = text.partition("=")
+        name, separator, url = text.partition("=")
+        if not separator:
+            example = "vllm=http://localhost:8000"
+            raise LLMMockError(f"--upstream {shorten(text)}: write NAME=URL, such as {example}.")
         if not UPSTREAM_NAME.fullmatch(name) or name in upstreams:
             raise LLMMockError(
                 f"--upstream {shorten(text)}: the name must be unique, with letters, digits, '.', "

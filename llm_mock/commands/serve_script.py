@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 import traceback
@@ -82,6 +83,10 @@ def _import_function(module_name: str, name: str) -> Callable[..., Any]:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
+        if module_name.endswith(".py"):
+            module_name_of_file = module_name.removesuffix(".py").strip("./").replace("/", ".")
+            advice = f"write the module: {module_name_of_file}:{name}"
+            raise InvalidFile(f"{shorten(module_name)} is a file name; {advice}") from None
         place = _format_location(error)
         reason = f"{format_error(error)}{place}"
         raise InvalidFile(f"{module_name} cannot be imported: {reason}") from None
@@ -97,6 +102,15 @@ def _import_function(module_name: str, name: str) -> Callable[..., Any]:
 
 
 def _call(function: Callable[..., object], script: str, responses: ResponseConfigurator) -> None:
+    try:
+        inspect.signature(function).bind(responses)
+    except TypeError:
+        name = script.rpartition(":")[2]
+        example = f"def {name}(mock): …"
+        raise InvalidFile(f"{script} must take one argument, the mock: {example}") from None
+    except ValueError:
+        # Functions in C may have no signature.
+        pass
     try:
         function(responses)
     except LLMMockError:

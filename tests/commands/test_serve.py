@@ -384,8 +384,13 @@ def test_what_is_wrong_with_a_script_is_told_with_its_line(
         ("nothing.yaml", "Error: nothing.yaml: cannot be read: No such file or directory\n"),
         ("nothing_there:script", "Error: nothing_there cannot be imported: ModuleNotFoundError: "),
         ("broken_script:script", "Error: broken_script cannot be imported: SyntaxError: "),
+        ("own_script.py:script", "Error: 'own_script.py' is a file name; write the module: own_sc"),
+        ("./a/no.py:f", "Error: './a/no.py' is a file name; write the module: a.no:f\n"),
         ("own_script:scrip", "Error: own_script has no function 'scrip'; did you mean 'script'?"),
         ("own_script:script", "Error: own_script:script raised ValueError: no (own_script.py:1)\n"),
+        ("own_script:none", "Error: own_script:none must take one argument, the mock: def none(m"),
+        ("own_script:two", "Error: own_script:two must take one argument, the mock: def two(mock)"),
+        ("own_script:inner", "Error: own_script:inner raised TypeError: object of type 'int' has"),
         ("own_script:wrong", "Error: This is not a reply: "),
     ],
 )
@@ -394,6 +399,7 @@ def test_what_is_wrong_with_a_function_is_told_on_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     functions = "def script(mock): raise ValueError('no')\ndef wrong(mock): mock.set('m', 1)\n"
+    functions += "def none(): pass\ndef two(a, b): pass\ndef inner(mock): len(1)\n"
     Path("own_script.py").write_text(functions)
     Path("broken_script.py").write_text("def script(:")
     result = CliRunner().invoke(main, ["serve", script])
@@ -476,7 +482,9 @@ def test_a_server_of_ones_own_is_asked_once_and_recorded(
 @pytest.mark.parametrize(
     ("upstreams", "problem"),
     [
-        (["own"], "--upstream: '' must be a URL with http or https and a host"),
+        (["own"], "--upstream 'own': write NAME=URL, such as vllm=http://localhost:8000."),
+        (["http://a.test"], "--upstream 'http://a.test': write NAME=URL, such as vllm="),
+        (["own="], "--upstream: '' must be a URL with http or https and a host"),
         (["own=localhost:8000"], "must be a URL with http or https and a host"),
         (["own=ftp://a.test"], "must be a URL with http or https and a host"),
         (["own=http://"], "must be a URL with http or https and a host"),
