@@ -133,10 +133,10 @@ def explain_miss(
     recorded = _dump_compared_parts(content.calls[position].request, config)
     made = _dump_compared_parts(request, config)
     difference = difflib.unified_diff(recorded, made, "recorded", "made", n=1, lineterm="")
-    return (
-        f"{message}The nearest of its {len(content.keys)} calls is number {position + 1}. "
-        f"The difference:\n{_indent(list(difference))}\n{fix}"
-    )
+    nearest = f"The nearest of its {len(content.keys)} calls is number {position + 1}."
+    if len(content.keys) == 1:
+        nearest = "It contains one other call."
+    return f"{message}{nearest} The difference:\n{_indent(list(difference))}\n{fix}"
 
 
 def _describe_request(request: RecordedRequest) -> list[str]:

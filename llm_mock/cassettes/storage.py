@@ -18,7 +18,7 @@ from llm_mock.cassettes.recording_command import get_recording_command
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import files
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.text import format_path
+from llm_mock.support.text import format_count, format_path
 from llm_mock.support.yaml_files import Document, Inline, InlineFields, dump, parse
 from llm_mock.support.yaml_files import read as read_text
 
@@ -126,7 +126,10 @@ def read_cassette(path: Path, get_key: GetKey, tolerant: bool = False) -> Casset
         if tolerant:
             return CassetteContent(RecordedCalls(path))
         command = get_recording_command("rewrite")
-        raise InvalidFile(f"{error}\nCorrect the cassette, or record it again: {command}") from None
+        advice = "Correct the cassette"
+        if isinstance(error, _NewerVersion):
+            advice = "Upgrade pytest-llm-mock"
+        raise InvalidFile(f"{error}\n{advice}, or record it again: {command}") from None
 
 
 def is_cassette(path: Path) -> bool:
@@ -213,8 +216,8 @@ def _build_content(document: Document, calls: RecordedCalls, get_key: GetKey) ->
     file = document.as_model(schema.CassetteFile)
     if file.version > 1 and file.count != len(calls):
         raise document.error(
-            f"says that there are {file.count} calls, but there are {len(calls)}. "
-            f"If no call was lost, write {len(calls)}",
+            f"count is {file.count}, but the file contains {format_count(len(calls), 'call')}. "
+            f"If no call was lost, write count: {len(calls)}",
             ["count"],
         )
     keys: list[str] = []
@@ -226,6 +229,10 @@ def _build_content(document: Document, calls: RecordedCalls, get_key: GetKey) ->
     return CassetteContent(calls, keys, contents, file.incomplete)
 
 
+class _NewerVersion(InvalidFile):
+    """A cassette of a later version of this package."""
+
+
 def _check_version(document: Document) -> None:
     data = document.data
     if not isinstance(data, dict):
@@ -235,11 +242,14 @@ def _check_version(document: Document) -> None:
         problem = f"is not a cassette: `version: {schema.VERSION}` is missing"
         raise document.error(problem, ["version"])
     if isinstance(version, bool) or version not in range(1, schema.VERSION + 1):
-        raise document.error(
+        error = document.error(
             f"has version {version!r}, but this version of pytest-llm-mock reads versions 1 to "
             f"{schema.VERSION}",
             ["version"],
         )
+        if isinstance(version, int) and version > schema.VERSION:
+            raise _NewerVersion(str(error))
+        raise error
 
 
 def _read_attachments(

@@ -171,7 +171,7 @@ def test_a_reply_may_be_edited_by_hand_and_a_lost_call_is_noticed(tmp_path: Path
     path.write_text(first + "count: 2\n")
     with pytest.raises(
         InvalidFile,
-        match=r"says that there are 2 calls, but there are 1\. If no call was lost, write 1",
+        match=r"count is 2, but the file contains 1 call\. If no call was lost, write count: 1\n",
     ):
         Cassette(path)
     path.write_text(first + "count: 1\n")

@@ -410,11 +410,12 @@ def test_a_damaged_copy_of_this_file_is_refused(name: str, tmp_path: Path) -> No
     last = len(lines) - 1
     damaged = {
         whole.replace("version: 2", "version: 3", 1): (
-            f"{path}:2: has version 3, but this version of pytest-llm-mock reads versions 1 to 2"
+            f"{path}:2: has version 3, but this version of pytest-llm-mock reads versions 1 to 2\n"
+            "Upgrade pytest-llm-mock, or record it again: "
         ),
         "".join(lines[:-1]): f"{path}:{last}: is cut off here: the last line, with the `count`",
         "".join(lines[: last // 2]): f"{path}:{last // 2}: is cut off here: ",
-        whole.replace("\ncount: ", "\ncount: 1"): "says that there are 1",
+        whole.replace("\ncount: ", "\ncount: 1"): "count is 1",
     }
     for text, message in damaged.items():
         path.write_text(text, encoding="utf-8")

@@ -301,7 +301,7 @@ def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "The nearest of its 1 calls is number 1. The difference:",
+            "It contains one other call. The difference:",
             "*-prompt: Hello",
             "*+prompt: Good evening",
         ]
