@@ -14,7 +14,7 @@ from llm_mock.errors import InvalidServer
 from llm_mock.support.interpolation import parse_whole_reference
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import join_alternatives, shorten, shorten_name
 
 # Hides this module in pytest's tracebacks. At module level, as `dataclass` writes `__init__`.
 __tracebackhide__ = True
@@ -296,7 +296,7 @@ def _check_seconds(server: Server, *names: str) -> None:
 def _check_choice(server: Server, name: str, choices: Sequence[object]) -> None:
     value = getattr(server, name)
     if value not in choices:
-        expected = " or ".join(map(repr, choices))
+        expected = join_alternatives(list(map(repr, choices)))
         raise InvalidServer(
             f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; "
             f"pass {expected}."

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from llm_mock.commands.errors import describe_write_error
-from llm_mock.support.text import shorten
+from llm_mock.support.text import join_alternatives, shorten
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -129,7 +129,8 @@ def parse_outputs(
     paths = tuple(Path(name).expanduser() for name in names)
     for path in paths:
         if path.suffix.lower() not in FORMATS:
-            raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(FORMATS)}.")
+            suffixes = join_alternatives(list(FORMATS))
+            raise click.BadParameter(f"{shorten(str(path))} must end in {suffixes}.")
         # Checked before a run that may take long and cost money.
         try:
             check_writable(path)

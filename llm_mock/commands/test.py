@@ -40,7 +40,7 @@ from llm_mock.suites.snapshots import get_snapshot_path, update_snapshots
 from llm_mock.suites.variants import Variant, variants_of
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import format_count, shorten, shorten_name
+from llm_mock.support.text import format_count, join_alternatives, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.cases import SpecSubject
@@ -472,7 +472,7 @@ def _explain_empty_selection(options: RunOptions, cases: Sequence[TestCase]) -> 
     """Return the error for a selection without cases, with all tags and the first names."""
     conditions: list[str] = []
     if options.tag:
-        selected_tags = " or ".join(map(shorten, options.tag))
+        selected_tags = join_alternatives(list(map(shorten, options.tag)))
         conditions.append(f"the tag {selected_tags}")
     if options.text is not None:
         text = shorten(options.text)

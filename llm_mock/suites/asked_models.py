@@ -11,7 +11,7 @@ from llm_mock.checks.models import NO_JUDGE, LLMJudgeAssertion, SimilarAssertion
 from llm_mock.core.judge_choice import JudgeChoice
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.schema import TestCase
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import join_alternatives, shorten, shorten_name
 
 ROLES = {
     "judge": "the judge model",
@@ -45,7 +45,8 @@ class UnknownModel(NamedTuple):
     def __str__(self) -> str:
         text = f"llm does not know {ROLES[self.kind]} {shorten(self.name)}."
         if self.similar:
-            return f"{text} Did you mean {' or '.join(map(shorten_name, self.similar))}?"
+            similar = list(map(shorten_name, self.similar))
+            return f"{text} Did you mean {join_alternatives(similar)}?"
         command = "embed-models" if self.kind == "embedding" else "models"
         return f"{text} Run `llm {command}` to list the known models; a plugin may be missing."
 

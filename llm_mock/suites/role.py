@@ -24,7 +24,7 @@ from llm_mock.suites.role_file import (
 )
 from llm_mock.support import yaml_files
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.text import join_names, shorten, shorten_name
+from llm_mock.support.text import join_alternatives, join_names, shorten, shorten_name
 from llm_mock.support.validation import Location
 from llm_mock.support.yaml_files import Document
 
@@ -139,14 +139,15 @@ def resolve_model(role: Role) -> Role:
         similar += difflib.get_close_matches(name, known_names, n=3)
     if similar:
         # Both names of a model may be similar to the same known name.
-        unique = list(dict.fromkeys(similar))[:MAX_SUGGESTIONS]
-        advice = f"Did you mean {' or '.join(map(shorten_name, unique))}?"
+        unique = list(map(shorten_name, dict.fromkeys(similar)))[:MAX_SUGGESTIONS]
+        advice = f"Did you mean {join_alternatives(unique)}?"
     else:
         advice = "Run `llm models` to list the known models."
     plugin = PLUGINS.get(role.provider or "")
     if plugin:
         advice += f" To install the plugin for it, run: llm install {plugin}"
-    problem = f"llm does not know the model {' or '.join(map(shorten, names))}"
+    unknown = list(map(shorten, names))
+    problem = f"llm does not know the model {join_alternatives(unknown)}"
     raise InvalidFile(f"{place}: {problem}. {advice}")
 
 

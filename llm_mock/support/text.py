@@ -419,6 +419,14 @@ def suggest_name(unknown: str, known: Sequence[str]) -> str:
     return ""
 
 
+def join_alternatives(texts: Sequence[str]) -> str:
+    """Return texts as alternatives, such as `a, b or c`."""
+    *others, last = texts
+    if not others:
+        return last
+    return f"{', '.join(others)} or {last}"
+
+
 def join_names(names: Sequence[str]) -> str:
     """Return names joined by commas, and only the first of very many."""
     joined = ", ".join(names[:SHOWN_NAMES])

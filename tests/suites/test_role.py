@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -473,7 +474,8 @@ def test_at_most_five_near_models_are_listed(
     with pytest.raises(InvalidFile) as caught:
         resolve_model(load_role(path))
     suggested = str(caught.value).partition(" Did you mean ")[2].partition("?")[0]
-    names = suggested.split(" or ")
+    names = re.split(", | or ", suggested)
+    assert suggested.count(" or ") == 1
     assert len(names) == 5
     assert sorted(names[:3]) == near[:3]
     assert {*names[3:]} < {*near[3:]}

@@ -333,6 +333,14 @@ def test_the_search_for_a_name_is_limited() -> None:
     assert text.find_nearest("a" * 199 + "b" * 1_000, ["a" * 199], cutoff=1) is None
 
 
+@pytest.mark.parametrize(
+    ("texts", "joined"),
+    [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")],
+)
+def test_alternatives_are_joined_with_one_or(texts: list[str], joined: str) -> None:
+    assert text.join_alternatives(texts) == joined
+
+
 def test_fifty_names_are_listed() -> None:
     names = [f"n{number}" for number in range(1_060)]
     assert text.join_names(names[:2]) == "n0, n1"
