@@ -39,6 +39,8 @@ class ServeScript:
             self._function = _import_function(module, function_name)
         else:
             self._document = yaml_files.load(Path(script))
+            if isinstance(self._document.data, list):
+                raise self._document.error("is a list; put the list under the key 'replies'")
             self._replies = self._document.as_model(ReplyList, _describe_location)
 
     def configure(self, responses: ResponseConfigurator) -> None:

@@ -364,7 +364,7 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
             "script.yaml:2: reply 1: No call can match both has_tool_result=False and",
         ),
         ("replies:\n  - {text: [a", "script.yaml:3: is not valid YAML"),
-        ("- a", "script.yaml:1: "),
+        ("- a", "script.yaml:1: is a list; put the list under the key 'replies'\n"),
     ],
 )
 def test_what_is_wrong_with_a_script_is_told_with_its_line(
