@@ -304,7 +304,9 @@ def _print_summary(
     verified: bool,
 ) -> None:
     if not totals.files and not totals.by_hand:
-        click.echo("No mocks of llm or an SDK were found.")
+        # The mocks may be in the files that could not be read.
+        if not totals.errors:
+            click.echo("No mocks of llm or an SDK were found.")
     elif verified:
         click.echo(f"Rewritten: {totals}. Look at the changes.")
     elif write:

@@ -247,6 +247,7 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
 ) -> None:
     (folder / "test_app.py").write_text(OLD)
     (folder / "test_bad.py").write_bytes(content)
+    assert run("nowhere.py") == (1, "Error: nowhere.py does not exist.\n")
     code, output = run("--write", "--no-verify", ".", "nowhere.py")
     assert code == 1
     assert (folder / "test_app.py").read_text() == NEW
