@@ -12,7 +12,7 @@ import click
 import llm_mock
 from llm_mock.commands.api_reference import describe_objects
 from llm_mock.errors import LLMMockError
-from llm_mock.support.text import shorten_name, suggest_name
+from llm_mock.support.text import join_names, shorten_name, suggest_nearest
 
 MAX_RESULTS = 20
 """The number of search results that are printed."""
@@ -117,10 +117,11 @@ def _format_results(words: Sequence[str], pages: dict[str, Path]) -> str:
         note = f"No section contains all of {', '.join(wanted)}. These contain some:\n\n"
     if not results:
         named = shorten_name(" ".join(words))
-        hint = suggest_name(_get_name(words[0]), list(pages))
-        raise LLMMockError(
-            f"No page is called {named!r}, and no section contains these words{hint}"
-        )
+        hint = suggest_nearest(_get_name(words[0]), pages)
+        if not hint:
+            hint = f"; the pages are {join_names(list(pages))}"
+        noun = "this word" if len(words) == 1 else "these words"
+        raise LLMMockError(f"No page is called {named!r}, and no section contains {noun}{hint}")
     # Sorting is stable: sections of the same score stay in the order of the pages.
     results.sort(key=lambda result: result.score, reverse=True)
     shown = results[:MAX_RESULTS]

@@ -244,16 +244,20 @@ def test_a_search_without_a_section_that_has_all_words_shows_those_with_some() -
     [
         (
             "replise",
-            "No page is called 'replise', and no section contains these words; did you mean ",
+            "No page is called 'replise', and no section contains this word; did you mean ",
         ),
         (
             "xyzzy",
-            "No page is called 'xyzzy', and no section contains these words; known are agents, ",
+            "No page is called 'xyzzy', and no section contains this word; the pages are agents, ",
+        ),
+        (
+            "xyzzy yzzyx",
+            "No page is called 'xyzzy yzzyx', and no section contains these words; the pages are ",
         ),
     ],
 )
 def test_what_is_not_found_is_an_error_with_the_pages(word: str, message: str) -> None:
-    result = CliRunner().invoke(main, ["docs", word])
+    result = CliRunner().invoke(main, ["docs", *word.split()])
     assert result.exit_code == 1
     assert result.output.startswith(f"Error: {message}")
 
