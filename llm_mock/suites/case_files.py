@@ -61,8 +61,8 @@ class CaseFiles(NamedTuple):
             is_allowed = True
         if not is_allowed:
             raise InvalidFile(
-                f"{name} is outside of {self.allowed}: move it there, or set --files-in FOLDER "
-                "or ini llm_mock_files_in to a folder that contains both"
+                f"{name} is outside of the folder {self.allowed.resolve()}: move it there, or set "
+                "--files-in FOLDER or ini llm_mock_files_in to a folder that contains both"
             )
         text = yaml_files.read(path).replace("\r\n", "\n")
         return text.removesuffix("\n")

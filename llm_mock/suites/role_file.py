@@ -265,7 +265,8 @@ def check_kind(document: Document) -> None:
     kind = data.get("kind", "Agent")
     if kind == "TestSuite":
         message = "this is a suite (kind: TestSuite), not a role (kind: Agent)"
-        raise document.error(message, ("kind",))
+        advice = f"to run it, use llm-mock test -s {document.path}"
+        raise document.error(f"{message}; {advice}", ("kind",))
     unsupported = describe_unsupported_kind(data)
     if unsupported:
         raise document.error(unsupported, ("kind",))

@@ -57,5 +57,8 @@ def _find_suites(pattern: str, folder: Path, role: Path | None) -> list[Path]:
         raise InvalidFile(f"{INI}: invalid glob {pattern!r}: {error}") from None
     files = [path for path in paths if path.is_file() and path != role]
     if not files:
-        raise InvalidFile(f"{INI}: no file in {folder} matches {pattern!r}")
+        advice = ""
+        if role is None:
+            advice = "; write GLOB = ROLE, or only GLOB for suites with a target"
+        raise InvalidFile(f"{INI}: no file in {folder} matches {pattern!r}{advice}")
     return files

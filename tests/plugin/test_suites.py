@@ -166,6 +166,10 @@ def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> N
             "nowhere/*.yaml = role.yaml",
             "*llm_mock_suites: no file in * matches 'nowhere/[*].yaml'*",
         ),
+        (
+            "nowhere/*.yaml: role.yaml",
+            "*no file in * matches 'nowhere/[*].yaml: role.yaml'; write GLOB = ROLE, *",
+        ),
         ("suites/*.yaml = other.yaml", "*llm_mock_suites: the role *other.yaml does not exist*"),
         ("/*.yaml = role.yaml", "*llm_mock_suites: invalid glob '/[*].yaml'*"),
     ],

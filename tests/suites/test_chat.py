@@ -99,9 +99,9 @@ def test_a_run_that_fails_says_why(project: Project, mock_llm_responses: LLMMock
 def test_a_wrong_role_is_one_message(project: Project) -> None:
     result = project.command("run", "tests.yaml", "-p", "Hi", "--dry-run")
     assert result.exit_code == 1
-    assert (
-        result.stderr
-        == "Error: tests.yaml:2: this is a suite (kind: TestSuite), not a role (kind: Agent)\n"
+    assert result.stderr == (
+        "Error: tests.yaml:2: this is a suite (kind: TestSuite), not a role (kind: Agent); "
+        "to run it, use llm-mock test -s tests.yaml\n"
     )
 
 

@@ -246,7 +246,7 @@ def test_a_file_outside_of_the_folder_of_the_suite_is_refused(
     (tmp_path / "link.txt").write_text("secret")
     other = "" if key == "prompt_file" else "  prompt: x\n"
     found = problem(folder, f"{HEAD}cases:\n- name: one\n{other}  {key}: {name}\n")
-    assert f"case 'one': {key}: {name} is outside of {folder}" in found
+    assert f"case 'one': {key}: {name} is outside of the folder {folder}:" in found
     assert "--files-in FOLDER" in found
 
 

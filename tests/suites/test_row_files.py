@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 pytest.importorskip("mcp")
@@ -102,7 +104,7 @@ def test_rows_of_a_file_are_named_by_their_number_unless_the_name_is_a_template(
         ),
         ("rows.txt", "city\n", "rows.txt: a file of rows must end in .csv, .jsonl, .yaml, .yml"),
         ("rows/*.csv", None, "no file in . matches 'rows/*.csv'"),
-        ("../rows.csv", None, "is outside of"),
+        ("../rows.csv", None, f"../rows.csv is outside of the folder {os.sep}"),
     ],
 )
 def test_what_is_wrong_with_a_row_is_told_with_its_file_and_line(
