@@ -195,7 +195,7 @@ def test_an_unknown_model_of_the_command_line_is_wrong_usage(
     project.write("suite.yaml", suite.replace("ASSERTION", "{type: equals, value: Hi}"))
     ended = run(process_environment, *arguments, *options)
     assert ended.returncode == exit_code
-    assert f"Error: {place}: llm knows no model 'gpt-4o-minni'" in ended.stderr
+    assert f"Error: {place}: llm does not know the model 'gpt-4o-minni'" in ended.stderr
     assert ended.stderr.startswith("Usage: ") == (exit_code == 2)
 
 
