@@ -44,7 +44,7 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
     "expected",
     [
         pytest.param(
-            "### llm_mock.call\n\n    call(tool, /, **arguments)\n\nReturn a call of a tool",
+            "### llm_mock.call\n\n    call(tool, /, **arguments)\n\nReturn a call to a tool",
             id="a function",
         ),
         pytest.param(
@@ -59,7 +59,7 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
             "    Misbehaviour(name, times=None)\n\nOne misbehaviour in one test", id="a class"
         ),
         pytest.param(
-            "An asynchronous `MockLLMModel`, which is lazy, as any `llm.AsyncModel`.\n\nCreate ",
+            "An asynchronous `MockLLMModel`; it is lazy, like every `llm.AsyncModel`.\n\nCreate ",
             id="an inherited __init__ with its docstring",
         ),
         pytest.param(
@@ -88,7 +88,7 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
             id="a class that the package creates",
         ),
         pytest.param(
-            "and the latest before earlier ones.\n\n#### ResponseConfigurator.set\n\n"
+            "reply over an earlier one.\n\n#### ResponseConfigurator.set\n\n"
             "    set(model, response, *, schema=None, **conditions)\n\nSet a standing reply",
             id="a method",
         ),
@@ -104,7 +104,7 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
             id="an inherited method",
         ),
         pytest.param(
-            "#### LLMMock.requested_models\n\n    requested_models: list[str]\n\nThe names with",
+            "#### LLMMock.requested_models\n\n    requested_models: list[str]\n\nThe model names",
             id="an attribute that the constructor assigns",
         ),
         pytest.param(
@@ -116,14 +116,15 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
             id="an assertion",
         ),
         pytest.param(
-            "#### EndpointRequest.json\n\n    json: Any\n\nThe JSON", id="cached property"
+            "#### EndpointRequest.json\n\n    json: Any\n\nThe body", id="cached property"
         ),
         pytest.param(
-            "### ReplyConditions\n\nThe conditions of a reply beside model and schema, all of "
-            "which a call must meet.\n\n"
+            "### ReplyConditions\n\nThe conditions of a reply besides model and schema. A call "
+            "must meet all of them.\n\n"
             "#### ReplyConditions.prompt\n\n    prompt: TextMatcher | None\n\n"
-            "A text that the prompt contains, a compiled pattern that is found in it, or a "
-            "function of the\ntext that returns a truth value.\n\n#### ReplyConditions.system\n",
+            "A text that the prompt must contain, a compiled pattern to search for in it, or a "
+            "function\nthat takes the text and returns whether it matches.\n\n"
+            "#### ReplyConditions.system\n",
             id="a TypedDict",
         ),
         pytest.param("    repeat: Whole\n\nThe number", id="a type without its validators"),
