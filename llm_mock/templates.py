@@ -22,7 +22,7 @@ from llm_mock.core.reply import Reply, to_reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import InvalidReply
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.numbers import is_whole
+from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.text import described
 
 # Hides all functions of this module, so that errors are reported on the line of the test.
@@ -243,6 +243,7 @@ def rate_limit(*, retry_after: float | None = None, **details: Any) -> Reply:
         details: further keyword arguments of `Reply`, such as `chunks` and `error_after` to send
             chunks before the error.
     """
+    _check_retry_after(retry_after)
     error = ProviderError("rate_limit", retry_after)
     return Reply(error=error, **details)
 
@@ -254,8 +255,17 @@ def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
         retry_after: the header `Retry-After` in seconds; omitted by default.
         details: further keyword arguments of `Reply`.
     """
+    _check_retry_after(retry_after)
     error = ProviderError("overloaded", retry_after)
     return Reply(error=error, **details)
+
+
+def _check_retry_after(seconds: object) -> None:
+    """Raise an InvalidReply if `retry_after` is neither None nor a number of seconds."""
+    if seconds is not None and not is_number(seconds):
+        raise InvalidReply(
+            f"retry_after={described(seconds)}: pass a number of seconds of at least 0."
+        )
 
 
 def server_error(**details: Any) -> Reply:

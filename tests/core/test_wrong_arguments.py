@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,16 @@ def test_what_is_counted_is_a_number(
 def test_a_template_is_cut_after_a_number_of_characters() -> None:
     with pytest.raises(InvalidReply, match="after=-1: pass a whole number of characters"):
         templates.truncated("Hello", after=-1)
+
+
+@pytest.mark.parametrize("template", [templates.rate_limit, templates.overloaded])
+@pytest.mark.parametrize("seconds", ["soon", -5, NAN, True], ids=str)
+def test_a_template_with_a_wait_takes_a_number_of_seconds(
+    template: Callable[..., object], seconds: object
+) -> None:
+    expected = f"retry_after={seconds!r}: pass a number of seconds of at least 0."
+    with pytest.raises(InvalidReply, match=re.escape(expected)):
+        template(retry_after=seconds)
 
 
 def test_a_price_of_more_digits_than_python_writes_is_none() -> None:
