@@ -150,9 +150,10 @@ def _suggest_property(error: Any) -> str:
     """Return a remark about a key that may be a misspelt missing property; empty without one."""
     if error.validator != "required":
         return ""
-    known = error.schema.get("properties", {})
     # Each missing property has its own error, which names it only in the message.
     missing = [name for name in error.validator_value if error.message.startswith(repr(name))]
+    # A required key may have no schema of its own.
+    known = {*error.schema.get("properties", {}), *error.validator_value}
     unknown = [name for name in error.instance if name not in known]
     for name in unknown:
         nearest = suggest_nearest(name, missing)

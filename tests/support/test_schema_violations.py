@@ -41,3 +41,9 @@ def test_a_missing_property_is_named_with_its_misspelling(
 ) -> None:
     found = [text.removeprefix("the answer") for text in find_violations(PERSON, value)]
     assert found == violations
+
+
+def test_a_required_key_without_a_schema_is_not_a_misspelling() -> None:
+    schema = {"type": "object", "required": ["from", "to"]}
+    violations = [*find_violations(schema, {"from": 9})]
+    assert violations == ["the answer: 'to' is a required property"]
