@@ -54,6 +54,11 @@ HINTS = {
     ),
 }
 """Advice about wrong arguments, by the name of the function."""
+FIRST_ARGUMENTS = {
+    "method": ' after the HTTP method, as in on("POST", "/v1/moderations", {…})',
+    "model": ' after the model, as in {called}("gpt-4o", …), or {called}("*", …) for any model',
+}
+"""A remark about the first argument of a function if a later one is missing."""
 UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 """Python's message, which must be parsed, because the error has no attributes."""
 MISSING_ARGUMENTS = re.compile(r"([\w.]+)\(\) missing \d+ required .*arguments?: (.+)")
@@ -235,12 +240,12 @@ def explain_call_error(function: Callable[..., object], error: TypeError) -> str
     called, listed = _describe_function(function, known)
     missing = MISSING_ARGUMENTS.match(text)
     if missing is not None:
-        # Python binds a single argument, which is often the reply, to `model`.
+        # Python binds the reply to `model`, and a path to `method`, if these are left out.
         order = ""
-        if known[0] == "model" and "'model'" not in missing[2]:
-            order = f' The model comes first, as in {called}("*", …) for any model.'
+        if repr(known[0]) not in missing[2]:
+            order = FIRST_ARGUMENTS.get(known[0], "").replace("{called}", called)
         hint = _give_hint(called) if called in ("ToolCall", "tool_call") else ""
-        return f"{called}() also needs {missing[2]}.{order} {hint}{listed}"
+        return f"{called}() also needs {missing[2]}{order}. {hint}{listed}"
     repeated = REPEATED_ARGUMENT.match(text)
     positional = ", ".join(_list_positional(function))
     if repeated is not None:

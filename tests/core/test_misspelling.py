@@ -211,8 +211,13 @@ LISTED = (
 WRONG_CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "reply alone": (
         lambda mock: mock.set("Hi"),
-        f"set() also needs 'response'. The model comes first, as in set(\"*\", …) for any model. "
-        f"{LISTED}",
+        'set() also needs \'response\' after the model, as in set("gpt-4o", …), or set("*", …) for '
+        f"any model. {LISTED}",
+    ),
+    "no method": (
+        lambda mock: mock.on("/v1/moderations", {}),
+        'on() also needs \'response\' after the HTTP method, as in on("POST", "/v1/moderations", '
+        "{…}). Its arguments: method, path, response, status, headers, times, optional.",
     ),
     "no model": (lambda mock: mock.set(response="Hi"), f"set() also needs 'model'. {LISTED}"),
     "nothing": (

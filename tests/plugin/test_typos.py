@@ -194,8 +194,8 @@ TYPOS = {
     "ask(); mock.assert_called_with(contians='a')": (
         "*Unknown condition 'contians'; did you mean 'prompt_contains'? *"
     ),
-    "mock.set('Hello')": "*TypeError: set() also needs 'response'. The model comes first, as in *",
-    "mock.set_price('gpt-4o', 1)": "*set_price() also needs 'output'. The *: model, input, output.",
+    "mock.set('Hello')": "*TypeError: set() also needs 'response' after the model, as in *",
+    "mock.set_price('gpt-4o', 1)": "*set_price() also needs 'output' after *: model, *",
     "ToolCall()": "*ToolCall() also needs 'name'*. Its arguments: name, *",
     "mock.set('*', templates.rate_limit)": (
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
