@@ -85,17 +85,40 @@ def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
     if not is_of_project(location[0], item):
         # Python drops the variables of a test when it has ended.
         place = _find_call(item, method)
-        return f"{problem}: write await before the call{format_origin(place)}."
+        return f"{problem}{_advise(name, place, item)}{format_origin(place)}."
     origin = format_origin(location)
     line = linecache.getline(*location)
     runs = RUNS_COROUTINE.search(line)
     if runs is None or re.search(rf"\b{method}\(", line):
-        return f"{problem}: write await before the call{origin}."
+        return f"{problem}{_advise(name, location, item)}{origin}."
     function = f"{runs[1]}()" if runs[1] else "a function"
     return (
         f"{problem}. This line runs {function}, which returned the coroutine{origin}: write await "
         f"before the call to {method}() in that function."
     )
+
+
+def _advise(name: str, place: SourceLocation | None, item: pytest.Item) -> str:
+    """Return the advice to await a call, which also makes the test async if it is not."""
+    if place is None or not _is_in_sync_test(place, item):
+        return ": write await before the call"
+    alternative = ", or use the sync client" if name.startswith("Async") else ""
+    return f". The test is not async: write async def and await{alternative}"
+
+
+def _is_in_sync_test(place: SourceLocation, item: pytest.Item) -> bool:
+    """Return whether a line is in the own code of a test function that is not async."""
+    function = getattr(item, "function", None)
+    if not inspect.isfunction(function):
+        return False
+    # Plugins that run async tests wrap them in a function.
+    function = inspect.unwrap(function)
+    if inspect.iscoroutinefunction(function):
+        return False
+    path, number = place
+    # Functions within the test have code of their own.
+    numbers = [line for *_, line in function.__code__.co_lines()]
+    return path == function.__code__.co_filename and number in numbers
 
 
 def _find_call(item: pytest.Item, method: str) -> SourceLocation | None:

@@ -29,7 +29,10 @@ def reply(mock_llm_responses):
 def test_it(mock_llm_responses):
     {statement}
 """
-NEVER = "was never awaited, so its code did not run: write await before the call"
+NEVER = (
+    "was never awaited, so its code did not run. The test is not async: write async def and await"
+)
+NEVER_IN_FUNCTION = "was never awaited, so its code did not run: write await before the call"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +131,38 @@ def test_a_coroutine_of_a_handled_error_is_named(statement: str, pytester: pytes
     pytester.makepyfile(test_it=tests)
     result = pytester.runpytest_subprocess("-Wdefault")
     assert result.parseoutcomes()["failed"] == 1
-    assert result.stdout.str().count(f"The coroutine app() {NEVER} (test_it.py:21).") == 1
+    assert (
+        result.stdout.str().count(f"The coroutine app() {NEVER_IN_FUNCTION} (test_it.py:21).") == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("beginning", "advice"),
+    [
+        ("def", ". The test is not async: write async def and await, or use the sync client"),
+        ("async def", ": write await before the call"),
+    ],
+    ids=["sync", "async"],
+)
+def test_an_async_client_in_a_sync_test_is_named_as_the_fault(
+    beginning: str, advice: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        test_it=f"""
+        import openai
+        import pytest
+
+        @pytest.mark.asyncio
+        {beginning} test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "Hello")
+            answer = openai.AsyncOpenAI().responses.create(model="gpt-4o", input="Hi")
+            assert answer.output_text == "Hello"
+        """
+    )
+    result = pytester.runpytest_subprocess("-Wdefault", "-p", "asyncio")
+    result.stdout.fnmatch_lines(
+        [f"The coroutine AsyncResponses.create() *did not run{advice} (test_it.py:7)."]
+    )
 
 
 def test_a_text_that_was_not_awaited_is_no_response_that_was_not_read(
@@ -160,24 +194,24 @@ def test_a_text_that_was_not_awaited_is_no_response_that_was_not_read(
 
 
 @pytest.mark.parametrize(
-    ("statement", "place"),
+    ("statement", "problem"),
     [
-        ("answer = app()", " (test_it.py:18)"),
-        ("answer = app(); answer = app()", " (test_it.py:18)"),
-        ("answer = app()\n    answer = app()", ""),
-        ("answer = [app][0]()", ""),
+        ("answer = app()", f"{NEVER} (test_it.py:18)"),
+        ("answer = app(); answer = app()", f"{NEVER} (test_it.py:18)"),
+        ("answer = app()\n    answer = app()", NEVER_IN_FUNCTION),
+        ("answer = [app][0]()", NEVER_IN_FUNCTION),
     ],
     ids=["one call", "a line", "two lines", "no call"],
 )
 def test_a_passing_test_that_left_a_reply_unused_names_the_coroutine_first(
-    statement: str, place: str, pytester: pytest.Pytester
+    statement: str, problem: str, pytester: pytest.Pytester
 ) -> None:
     added = "mock_llm_responses.add('m', 'x')"
     pytester.makepyfile(test_it=TESTS.format(statement=statement + "\n    " + added))
     result = pytester.runpytest_subprocess("-Wdefault")
     assert result.parseoutcomes()["failed"] == 1
     output = result.stdout.str()
-    assert f"\nThe coroutine app() {NEVER}{place}.\nOne queued reply was not used:" in output
+    assert f"\nThe coroutine app() {problem}.\nOne queued reply was not used:" in output
     assert "Remove the reply" not in output
 
 
@@ -224,7 +258,7 @@ def test_two_tests_name_a_coroutine_each(pytester: pytest.Pytester) -> None:
     # As errors, warnings keep the frames of the first test until the second one has failed.
     result = pytester.runpytest_subprocess("-Werror", "-p", "no:randomly")
     result.assert_outcomes(failed=2)
-    lines = re.findall(r"did not run: .*test_it.py:(\d+)", result.stdout.str())
+    lines = re.findall(r"did not run. .*test_it.py:(\d+)", result.stdout.str())
     assert lines == ["5", "10"]
 
 
