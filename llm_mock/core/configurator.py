@@ -47,6 +47,11 @@ def check_name(name: str) -> str:
         InvalidReply: the name is not text, or blank.
     """
     __tracebackhide__ = True
+    if isinstance(name, (list, tuple, set)):
+        raise InvalidReply(
+            f"This is not the name of a model: {described(name)}. Pass one name. For several "
+            'models, repeat the call, or pass set() a glob such as "gpt-*".'
+        )
     if not isinstance(name, str) or not name.strip():
         raise InvalidReply(
             f"This is not the name of a model: {described(name)}. Pass the model first, then the "

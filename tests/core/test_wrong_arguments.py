@@ -106,6 +106,13 @@ def test_what_is_no_name_of_a_model_is_said_wherever_one_is_given(
             NAMED[function](mock, name)
 
 
+@pytest.mark.parametrize("names", [["gpt-4o", "gpt-5"], ("gpt-4o", "gpt-5")], ids=repr)
+def test_several_models_are_set_one_by_one_or_with_a_glob(names: Any) -> None:
+    expected = 'For several models, repeat the call, or pass set() a glob such as "gpt-*".'
+    with pytest.raises(InvalidReply, match=re.escape(expected)):
+        create_mock_get_model().set(names, "Hi")
+
+
 @pytest.mark.parametrize("name", [None, "", " "], ids=repr)
 def test_an_embedding_model_of_no_name_is_unknown(name: str | None) -> None:
     with pytest.raises(llm.UnknownModelError, match=f"Unknown model: {name}"):
