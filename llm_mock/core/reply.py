@@ -744,7 +744,7 @@ def _check_is_no_template(function: object, place: str = "") -> None:
     # The result of a template may be callable, too, but it is not a `FunctionType`.
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
         name = function.__name__
-        raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}(){place}.")
+        raise InvalidReply(f"templates.{name} is a function. Write templates.{name}(){place}.")
     if function in TEMPLATES.values():
         raise InvalidReply(
             f"{function!r} is a text, not an exception. Write templates.{function}() of "
@@ -824,9 +824,11 @@ def _check_content(text: object, data: object, chunks: object) -> None:
     has_chunks = chunks is not None
     if has_text + has_data + has_chunks > 1:
         flags = {"text": has_text, "data": has_data, "chunks": has_chunks}
-        names = " and ".join(name for name, is_given in flags.items() if is_given)
-        advice = " The chunks together are the text: remove the text." if has_chunks else ""
-        raise InvalidReply(f"A Reply has one content, but got {names}.{advice}")
+        names = " or ".join(name for name, is_given in flags.items() if is_given)
+        advice = ": remove all but one."
+        if has_text and has_chunks:
+            advice = ". The chunks together are the text: remove the text."
+        raise InvalidReply(f"A Reply has either {names}{advice}")
     if has_text and not isinstance(text, str):
         advice = _explain_wrong_text(text)
         raise InvalidReply(f"This is not text: {described(text)}. {advice}")
@@ -880,8 +882,8 @@ def _check_single_content(
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1:
         raise InvalidReply(
-            f"A Reply has one content, but got {' and '.join(names)}. To mix texts and tool calls, "
-            "put all of them into parts."
+            f"A Reply has either {' or '.join(names)}: remove all but one. To mix texts and tool "
+            "calls, put all of them into parts."
         )
     _check_texts(refusal=refusal)
 
@@ -1109,8 +1111,8 @@ def _check_usage(usage: Any) -> Any:
         values = {name: getattr(usage, name, None) for name in (*names, "details")}
         if not all(hasattr(usage, name) for name in names):
             raise InvalidReply(
-                f"This is not usage: {described(usage)}. Pass an llm.Usage, a dict with "
-                "input_tokens, output_tokens and optionally details, or None for no usage."
+                f'usage={described(usage)}: pass a dict such as {{"input": 7, "output": 2}}, an '
+                "llm.Usage, or None for no usage."
             )
     if all(value is None for value in values.values()):
         return None

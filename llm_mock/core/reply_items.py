@@ -351,10 +351,11 @@ def check_logprobs(
             "objects."
         )
     checked = tuple(logprobs)
-    for logprob in checked:
+    for index, logprob in enumerate(checked):
         if not is_instance(logprob, Logprob):
             raise InvalidReply(
-                f"This is not a log probability: {described(logprob)}. Pass Logprob objects."
+                f"logprobs[{index}] is {described(logprob)}: pass a Logprob, such as "
+                'Logprob("Yes", -0.5).'
             )
     tokens = [logprob.token for logprob in checked]
     text = "".join(tokens)

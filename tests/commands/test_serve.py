@@ -341,7 +341,10 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
             "script.yaml:2: reply 1: unknown key 'txt'; did you mean 'text'?",
         ),
         ("replies:\n  - {text: a}\n  - {model: m}", "script.yaml:3: reply 2: has no content."),
-        ("replies:\n  - {text: a, data: {}}", "script.yaml:2: reply 1: A Reply has one content"),
+        (
+            "replies:\n  - {text: a, data: {}}",
+            "script.yaml:2: reply 1: A Reply has either text or data",
+        ),
         (
             "replies:\n  - {data: {}, error: timeout}",
             "script.yaml:2: reply 1: has an error. Only text",

@@ -275,7 +275,7 @@ def test_as_many_responses_are_stored_as_calls_are_kept(
             "replies[0].tool_calls[1]: unknown key 'nam'; did you mean 'name'?",
         ),
         ({"replies": [{"text": "a"}, {"model": "m"}]}, "replies[1]: has no content. Set text,"),
-        ({"replies": [{"text": "a", "data": {}}]}, "replies[0]: A Reply has one content"),
+        ({"replies": [{"text": "a", "data": {}}]}, "replies[0]: A Reply has either text or data"),
         (
             {"replies": [{"data": {}, "error": "timeout"}]},
             "replies[0]: has an error. Only text or chunks can be combined",

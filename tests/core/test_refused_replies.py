@@ -96,7 +96,7 @@ def test_a_content_of_a_wrong_type_is_refused(arguments: Any, problem: str) -> N
         (lambda mock: mock.on("POST", "/v1", {}, status=9), "status=9: pass a whole number"),
         (lambda mock: mock.on("POST", "/v1", {}, headers={"a": 5}), 'headers={"a": 5}: pass'),
         (lambda mock: mock.set_embedding("m", "a", ["x"]), "Expected a vector of the model"),
-        (lambda mock: mock.set("m", templates.truncated), r"call it, templates\.truncated\(\)"),
+        (lambda mock: mock.set("m", templates.truncated), r"Write templates\.truncated\(\)"),
         (lambda mock: mock.set_error("m", 429), "429 is a status, not an exception"),
         (lambda mock: mock.advance_clock("x"), "seconds='x': pass a number of at least 0"),
         (lambda mock: mock.set("m", ToolCall("f", 5)), "of the tool call 'f' must be a dict"),
@@ -132,7 +132,7 @@ ALONE = ("parts", "refusal", "body or events", "candidates")
     ],
 )
 def test_a_reply_has_one_content(first: str, second: str) -> None:
-    message = f"^A Reply has one content, but got {first} and {second}\\."
+    message = f"^A Reply has either {first} or {second}[:.] "
     with pytest.raises(InvalidReply, match=message):
         Reply(**CONTENTS[first], **CONTENTS[second])
 

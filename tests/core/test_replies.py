@@ -162,8 +162,8 @@ def test_data_that_contains_itself_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"text": "a", "data": {}}, "got text and data"),
-        ({"text": "a", "chunks": ["a"]}, "got text and chunks"),
+        ({"text": "a", "data": {}}, "either text or data"),
+        ({"text": "a", "chunks": ["a"]}, "either text or chunks"),
         ({"chunks": ["a", 1]}, "not a chunk: 1"),
         ({"error": "no"}, "not an exception: 'no'"),
         ({"error_after": 1}, "error_after=1"),
@@ -175,7 +175,7 @@ def test_data_that_contains_itself_is_refused() -> None:
         ({"text": {"a": 1}}, r"not text: {"),
         ({"text": b"x"}, "not text: b'x'"),
         ({"usage": {"prompt": 3}}, "Unknown name 'prompt' in usage"),
-        ({"usage": 5}, "not usage: 5"),
+        ({"usage": 5}, "usage=5: pass a dict such as"),
         ({"tool_calls": [{"name": "x"}]}, "not a tool call: {"),
         ({"tool_calls": 5}, "not a tool call: 5"),
         ({"tool_calls": SimpleNamespace(name="x")}, "not a tool call: an object of type Simple"),

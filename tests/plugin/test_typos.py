@@ -198,14 +198,14 @@ TYPOS = {
     "mock.set_price('gpt-4o', 1)": "*set_price() also needs 'output' after *: model, *",
     "ToolCall()": "*ToolCall() also needs 'name'*. Its arguments: name, *",
     "mock.set('*', templates.rate_limit)": (
-        "*templates.rate_limit is a function: call it, templates.rate_limit()."
+        "*templates.rate_limit is a function. Write templates.rate_limit()."
     ),
     "mock.set('*', lambda: 'x'); ask()": (
         "*TypeError: The reply function (*.py:*) must take one argument, the request, such as "
         "lambda *"
     ),
     "mock.set_error('m', templates.rate_limit)": (
-        "*templates.rate_limit is a function: call it, templates.rate_limit()."
+        "*templates.rate_limit is a function. Write templates.rate_limit()."
     ),
     "mock.set_error('m', 429)": (
         "*429 is a status, not an exception. Pass templates.rate_limit() of llm_mock, or an "
@@ -242,9 +242,9 @@ TYPOS = {
     "mock.set('m', Reply)": "*This is not a reply: the class Reply. Pass an instance: Reply(…). *",
     "mock.set('m', 5)": "*This is not a reply: 5. A reply is a str, *",
     "Reply('x', chunks=['x'])": (
-        "*but got text and chunks. The chunks together are the text: remove the text."
+        "*A Reply has either text or chunks. The chunks together are the text: remove the text."
     ),
-    "Reply('x', data=1)": "*A Reply has one content, but got text and data.",
+    "Reply('x', data=1)": "*A Reply has either text or data: remove all but one.",
     "mock.set_error('m', [OSError, None])": (
         "*set_error() takes one error. For several errors in order, write script('m', *"
     ),
@@ -467,7 +467,7 @@ TYPOS = {
         "*error= takes an exception, but got a whole Reply. Pass the exception of that Reply."
     ),
     "Reply(error=templates.timeout)": (
-        "*templates.timeout is a function: call it, templates.timeout() in place of Reply(…)."
+        "*templates.timeout is a function. Write templates.timeout() in place of Reply(…)."
     ),
     "Reply(error=429)": "*Pass templates.rate_limit() of llm_mock in place of Reply(…), or an *",
     "Reply(error='timeout')": "*Write templates.timeout() of llm_mock in place of Reply(…).",

@@ -211,5 +211,5 @@ def test_candidates_take_the_time_of_their_reply(mock_llm_responses: LLMMock) ->
 def test_candidates_are_simple_replies(candidates: Any, problem: str) -> None:
     with pytest.raises(InvalidReply, match=problem):
         Reply(candidates=candidates)
-    with pytest.raises(InvalidReply, match="one content, but got text and candidates"):
+    with pytest.raises(InvalidReply, match="either text or candidates"):
         Reply("a", candidates=["b", "c"])

@@ -259,8 +259,8 @@ def test_an_answer_takes_its_time(mock_llm_responses: LLMMock) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"body": {}, "text": "a"}, "one content, but got text and body or events"),
-        ({"events": [], "refusal": "a"}, "one content, but got refusal and body or events"),
+        ({"body": {}, "text": "a"}, "either text or body or events"),
+        ({"events": [], "refusal": "a"}, "either refusal or body or events"),
         ({"body": object()}, "reply is not a JSON value"),
         ({"events": {"a": 1}}, "These are not events"),
         ({"events": "a"}, "These are not events: 'a'"),

@@ -674,7 +674,7 @@ def test_a_log_probability_is_checked(arguments: dict[str, Any], problem: str) -
     ("arguments", "problem"),
     [
         ({"logprobs": 5}, "These are not log probabilities: 5"),
-        ({"logprobs": [-1]}, "This is not a log probability: -1"),
+        ({"logprobs": [-1]}, "logprobs[0] is -1: pass a Logprob, such as Log"),
         ({"text": "Ho"}, "The tokens of logprobs join to 'Hi', but the text is 'Ho'"),
         ({"text": None, "chunks": ["Hi"], "logprobs": [Logprob("Hi", -1)]}, ""),
         ({"text": None, "chunks": ["H", "i"], "logprobs": [Logprob("Hi", -1)]}, "within a token"),

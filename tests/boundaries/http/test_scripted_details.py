@@ -321,10 +321,10 @@ def test_parts_take_the_time_of_their_pieces(mock_llm_responses: LLMMock) -> Non
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"parts": ["a"], "text": "b"}, r"A Reply has one content, but got .*parts"),
-        ({"parts": ["a"], "data": 1}, r"A Reply has one content, but got .*parts"),
-        ({"parts": ["a"], "chunks": ["b"]}, r"A Reply has one content, but got .*parts"),
-        ({"parts": ["a"], "tool_calls": ROME}, r"A Reply has one content, but got .*parts"),
+        ({"parts": ["a"], "text": "b"}, r"A Reply has either .*parts"),
+        ({"parts": ["a"], "data": 1}, r"A Reply has either .*parts"),
+        ({"parts": ["a"], "chunks": ["b"]}, r"A Reply has either .*parts"),
+        ({"parts": ["a"], "tool_calls": ROME}, r"A Reply has either .*parts"),
         ({"parts": "a"}, "This is not a part: 'a'"),
         ({"parts": [5]}, "This is not a part: 5"),
         ({"parts": [ToolCall("")]}, "The name of a tool call is ''"),
@@ -516,8 +516,8 @@ def test_a_refusal_takes_its_time_and_is_streamed_in_pieces(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"refusal": "a", "text": "b"}, "one content, but got text and refusal"),
-        ({"refusal": "a", "tool_calls": ROME}, "one content, but got refusal and tool_calls"),
+        ({"refusal": "a", "text": "b"}, "either text or refusal"),
+        ({"refusal": "a", "tool_calls": ROME}, "either refusal or tool_calls"),
         (
             {"refusal": 5},
             r"refusal=5 must be a str or None\. Pass the text of the refusal, as in Rep",
