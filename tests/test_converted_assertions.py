@@ -417,12 +417,12 @@ def ask_why(**parameters: Any) -> None:
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ({"messages": "Why?"}, "messages='Why?': pass a list with one item for each"),
+        ({"messages": "Why?"}, "messages='Why?': pass a list with one item for each message,"),
         ({"messages": 5}, "messages=5: pass a list"),
         ({"messages": [5]}, "messages=[5]: pass a text or a mapping"),
         ({"messages": None}, "messages=None matches every call: leave messages out."),
         ({"messages": ABSENT}, "messages=ABSENT: pass a list"),
-        ({"tool_results": "x"}, "tool_results='x': pass a list"),
+        ({"tool_results": "x"}, "tool_results='x': pass a list with one item for each tool result,"),
         ({"usage": 3}, "usage=3: pass a mapping"),
         ({"usage": {"prompt_tokens": 3}}, "pass only input_tokens and output_tokens."),
         ({"body": 5}, "body=5: pass a mapping"),

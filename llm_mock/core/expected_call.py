@@ -444,7 +444,8 @@ def _find_expected_mapping(name: str, value: object) -> str | None:
 
 def _find_expected_list(name: str, value: Any) -> str | None:
     if not _is_list(value):
-        return "a list with one item for each, in order"
+        item = name.removesuffix("s").replace("_", " ")
+        return f"a list with one item for each {item}, in order"
     if name != "messages":
         return None
     for message in value:
