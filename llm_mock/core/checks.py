@@ -176,7 +176,9 @@ def _check_tool_call(
     beginning = f"The reply{format_origin(location)} calls the tool {call.name!r}"
     if call.name not in offered:
         names = ", ".join(sorted(offered))
-        offer = f"Offered tools: {names}." if offered else "No tools were offered."
+        offer = f"Offered tools: {names}."
+        if not offered:
+            offer = "The request offers no tools: pass tools=… in the request."
         nearest = suggest_nearest(call.name, offered) or "."
         return InvalidToolCall(
             f"{beginning}, which the call does not offer{nearest} {offer} {_TOOL_CALL_ADVICE}"

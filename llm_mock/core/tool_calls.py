@@ -133,8 +133,8 @@ def _suggest_arguments(name: str, value: object) -> str:
     elif isinstance(value, (int, float)):
         shown = described(value)
     return (
-        f"Pass a dict of parameter and value, as in ToolCall({tool}, {{'name of the parameter': "
-        f"{shown}}})."
+        f"Pass a dict of parameter names and values, such as ToolCall({tool}, {{'name of the "
+        f"parameter': {shown}}})."
     )
 
 

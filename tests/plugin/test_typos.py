@@ -423,17 +423,17 @@ TYPOS = {
     ),
     "ToolCall('weather', ['Rome'])": (
         "*InvalidReply: The arguments of the tool call 'weather' must be a dict, but got "
-        '[[]"Rome"]. Pass a dict of parameter and value, as in '
+        '[[]"Rome"]. Pass a dict of parameter names and values, such as '
         "ToolCall('weather', {'name of the parameter': …})."
     ),
     "ToolCall('weather', 'Rome')": (
         "*InvalidReply: The arguments of the tool call 'weather' are not a JSON object: 'Rome'. "
-        "Pass a dict of parameter and value, as in "
+        "Pass a dict of parameter names and values, such as "
         "ToolCall('weather', {'name of the parameter': 'Rome'}). To simulate a wrong tool call on "
         "purpose, use BrokenToolCall."
     ),
     "ToolCall('weather', 5)": (
-        "*'weather' must be a dict, but got 5. Pass a dict of parameter and value, as in "
+        "*'weather' must be a dict, but got 5. Pass a dict of parameter names and values, such as "
         "ToolCall('weather', {'name of the parameter': 5})."
     ),
     "ToolCall('weather', '5')": "*: '5'. Pass a dict *, {'name of the parameter': 5}). *",

@@ -300,7 +300,7 @@ def test_a_tool_call_that_could_not_be_made_is_an_error_of_the_script(
 
 def test_a_tool_call_without_tools_is_an_error_of_the_script() -> None:
     model = MockLLMModel("m", Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})]))
-    with pytest.raises(InvalidToolCall, match="No tools were offered"):
+    with pytest.raises(InvalidToolCall, match="offers no tools: pass tools="):
         model.prompt("Hi")
 
 
