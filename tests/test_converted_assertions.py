@@ -422,7 +422,10 @@ def ask_why(**parameters: Any) -> None:
         ({"messages": [5]}, "messages=[5]: pass a text or a mapping"),
         ({"messages": None}, "messages=None matches every call: leave messages out."),
         ({"messages": ABSENT}, "messages=ABSENT: pass a list"),
-        ({"tool_results": "x"}, "tool_results='x': pass a list with one item for each tool result,"),
+        (
+            {"tool_results": "x"},
+            "tool_results='x': pass a list with one item for each tool result,",
+        ),
         ({"usage": 3}, "usage=3: pass a mapping"),
         ({"usage": {"prompt_tokens": 3}}, "pass only input_tokens and output_tokens."),
         ({"body": 5}, "body=5: pass a mapping"),
@@ -472,7 +475,7 @@ def test_none_is_a_value_that_is_compared(mock_llm_calls: LLMMock) -> None:
         failing.prompt("Hi").text()
     with pytest.raises(AssertionError, match="the error is 'down', but it must be absent"):
         failing.assert_called_with(error=None)
-    with pytest.raises(AssertionError, match="the error 'down' is not one that contains 'up'"):
+    with pytest.raises(AssertionError, match="the error 'down' does not contain 'up'"):
         failing.assert_called_with(error="up")
 
 

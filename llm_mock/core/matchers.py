@@ -431,7 +431,7 @@ def _explain_missing_system(call: Call, system: str) -> str:
 def format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
     """Return a phrase for a text that a matcher does not match."""
     value = shorten(text, SHOWN_CHARACTERS)
-    miss = f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
+    miss = f"the {name} {value} {_format_text_matcher(matcher, is_miss=True)}"
     if isinstance(matcher, str):
         miss += _explain_stars(name, matcher, text) or _explain_text_miss(matcher, text)
     return miss
@@ -466,9 +466,13 @@ def _explain_text_miss(expected: str, text: str) -> str:
     return " (a text is not a pattern: use re.compile)" if is_pattern else ""
 
 
-def _format_text_matcher(matcher: TextMatcher) -> str:
+def _format_text_matcher(matcher: TextMatcher, is_miss: bool = False) -> str:
+    """Return what a matcher says about a text, or about a text that it does not match."""
     if isinstance(matcher, str):
-        return f"contains {shorten(matcher, SHOWN_CHARACTERS)}"
+        verb = "does not contain" if is_miss else "contains"
+        return f"{verb} {shorten(matcher, SHOWN_CHARACTERS)}"
     if isinstance(matcher, re.Pattern):
-        return f"matches /{shorten_name(matcher.pattern, SHOWN_CHARACTERS)}/"
-    return f"satisfies {to_compact_json(matcher)}"
+        verb = "does not match" if is_miss else "matches"
+        return f"{verb} /{shorten_name(matcher.pattern, SHOWN_CHARACTERS)}/"
+    verb = "does not satisfy" if is_miss else "satisfies"
+    return f"{verb} {to_compact_json(matcher)}"

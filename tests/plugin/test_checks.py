@@ -162,7 +162,7 @@ def test_an_error_that_failed_the_test_is_not_called_caught(
         (
             "add('m', 'a', prompt='Hi')",
             0,
-            "does not match: the prompt 'Hello' is not one that contains 'Hi'",
+            "does not match: the prompt 'Hello' does not contain 'Hi'",
         ),
         ("reset()", 0, "No reply was configured before this call."),
     ],

@@ -209,7 +209,7 @@ def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(
                 "to the suite*"
             ),
             "*  asked: m  'Hi'  → raised: No reply was configured for this call*",
-            "*the prompt 'Hi' is not one that contains 'Ho'*",
+            "*the prompt 'Hi' does not contain 'Ho'*",
             "*Add one to the 'replies' of the case.*",
         ]
     )

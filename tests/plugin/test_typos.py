@@ -268,10 +268,10 @@ TYPOS = {
         "*the schema is none, not City."
     ),
     "mock.set('*', 'x'); ask(); mock.assert_called_with('hello')": (
-        "*the prompt 'Hello' is not one that contains 'hello' (upper and lower case differ)."
+        "*the prompt 'Hello' does not contain 'hello' (upper and lower case differ)."
     ),
     "mock.set('*', 'x'); ask(); mock.assert_called_with('hullo')": (
-        "*the prompt 'Hello' is not one that contains 'hullo'."
+        "*the prompt 'Hello' does not contain 'hullo'."
     ),
     "mock.set_error('m', len)": "*InvalidReply: This is not an exception: *",
     "import openai; mock.set_error('m', openai.RateLimitError('busy'))": (
@@ -730,15 +730,14 @@ MISUSES = {
     ),
     "mock.script('*', ToolCall('weather', {'city': 'Rome'}), 'x'); ask(weather); "
     "mock.assert_called_with('Hi', turn=2)": (
-        "*The nearest is call 2, but the prompt '' is not one that contains 'Hi' (it is empty, "
+        "*The nearest is call 2, but the prompt '' does not contain 'Hi' (it is empty, "
         "because this turn only returns tool results)."
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hel+o$'); ask(); assert False": (
-        "*the prompt 'Hello' is not one that contains 'Hel+o$' (a text is not a pattern: use "
-        "re.compile)"
+        "*the prompt 'Hello' does not contain 'Hel+o$' (a text is not a pattern: use re.compile)"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='*ell*'); ask(); assert False": (
-        "*the prompt 'Hello' is not one that contains '[*]ell[*]' (leave out the [*]: a text "
+        "*the prompt 'Hello' does not contain '[*]ell[*]' (leave out the [*]: a text "
         "matches anywhere in the prompt)"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hell*'); ask(); assert False": (
@@ -751,7 +750,7 @@ MISUSES = {
         "*(leave out the condition: without it, any prompt matches)"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='*rain*'); ask(); assert False": (
-        "*the prompt 'Hello' is not one that contains '[*]rain[*]'"
+        "*the prompt 'Hello' does not contain '[*]rain[*]'"
     ),
     "mock.set('*', 'x'); mock.on('POST', '/chat/completions', {}); complete(); assert False": (
         "    nearest call: 1, but the path is /v1/chat/completions, not /chat/completions: write "
@@ -792,7 +791,7 @@ MISUSES = {
         "*but the request is a call to gpt-4o, not POST /chat/completions"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hello('); ask(); assert False": (
-        "*the prompt 'Hello' is not one that contains 'Hello('"
+        "*the prompt 'Hello' does not contain 'Hello('"
     ),
     "mock.on('POST', '/moderation', {}); mock.on('GET', '/x', {}); be_strict(mock); moderate()": (
         "*mock.on('POST', '/v1/moderations', …). Responses are configured for POST /moderation "
@@ -802,10 +801,10 @@ MISUSES = {
         "*mock.on('GET', '/v1/y', …). Responses are configured for POST /moderation (*.py:*). *"
     ),
     "mock.set('*', 'y', system='kind'); mock.set('*', 'x'); two_turns(); assert False": (
-        "    nearest call: 1, but the system prompt 'Be brief' is not one that contains 'kind'"
+        "    nearest call: 1, but the system prompt 'Be brief' does not contain 'kind'"
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', system='brief', prompt='again'); two_turns(); 1 / 0": (
-        "*but the system prompt '' is not one that contains 'brief' (through llm, each turn has "
+        "*but the system prompt '' does not contain 'brief' (through llm, each turn has "
         "only the system prompt that is passed with it)"
     ),
     "mock.set('*', 'x'); ask(); mock.assert_called_with(tool_results=[{'name': 'a', 'text': 1}])": (
