@@ -60,7 +60,9 @@ class Misbehaviour:
     def __init__(self, name: str, times: int | None = None) -> None:
         __tracebackhide__ = True
         if not isinstance(name, str) or name not in CATALOGUE:
-            nearest = find_nearest(str(name), CATALOGUE)
+            # A single word, such as "slow", is not similar to the whole name.
+            with_word = [known for known in CATALOGUE if name in known.split("-")]
+            nearest = find_nearest(str(name), with_word, 0) or find_nearest(str(name), CATALOGUE)
             suggestion = "" if nearest is None else f" Did you mean {nearest!r}?"
             raise UnknownMisbehaviour(
                 f"Unknown misbehaviour {shorten(name)}.{suggestion} The command `llm-mock "

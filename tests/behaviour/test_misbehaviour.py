@@ -146,6 +146,8 @@ def test_the_catalogue_has_what_the_field_knows() -> None:
         ("rate_limit", "rate-limit"),
         ("fence", "fenced-json"),
         ("empty", "empty-text"),
+        ("slow", "slow-first-token"),
+        ("chunk", "malformed-chunk"),
     ],
 )
 def test_an_unknown_name_is_refused_and_the_nearest_named(name: str, nearest: str) -> None:
