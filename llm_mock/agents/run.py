@@ -79,7 +79,7 @@ async def aitest_run(
         LLMMockError: the mock or the cassette has no reply.
     """
     __tracebackhide__ = True
-    session = _get_session(agent, prompt)
+    session = _get_session(agent, prompt, "aitest_run")
     model = model_override
     if model is None:
         name = session.agent.asks.model
@@ -126,7 +126,7 @@ def aitest_run_sync(
 ) -> AgentResult:
     """Run an agent synchronously; arguments, result and errors are those of `aitest_run`."""
     __tracebackhide__ = True
-    session = _get_session(agent, prompt)
+    session = _get_session(agent, prompt, "aitest_run_sync")
     model = model_override
     if model is None:
         model = llm.get_model(session.agent.asks.model)
@@ -137,10 +137,12 @@ def aitest_run_sync(
     return _Run(session, model, server_tools, prompt, attachments, on_tool_call).finish()
 
 
-def _get_session(agent: object, prompt: object) -> AgentSession:
+def _get_session(agent: object, prompt: object, function: str) -> AgentSession:
     __tracebackhide__ = True
+    if isinstance(agent, str) and isinstance(prompt, (Agent, AgentSession)):
+        raise TypeError(f"{function} takes the agent first, then the prompt.")
     if not isinstance(agent, (Agent, AgentSession)):
-        raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {described(agent)}.")
+        raise TypeError(f"{function} takes an Agent or an AgentSession, not {described(agent)}.")
     if not isinstance(prompt, str):
         raise TypeError(f"The prompt of a run must be a string, not {described(prompt)}.")
     if isinstance(agent, Agent):

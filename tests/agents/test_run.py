@@ -398,8 +398,16 @@ def test_runs_may_go_on_at_once(echo: CLIServer, mock_llm_responses: ResponseCon
 
 @pytest.mark.parametrize("agent", [None, "m", Provider("m")])
 def test_only_an_agent_or_a_session_can_be_run(agent: Any) -> None:
-    with pytest.raises(TypeError, match="takes an Agent or an AgentSession"):
+    with pytest.raises(TypeError, match="aitest_run_sync takes an Agent or an AgentSession"):
         aitest_run_sync(agent, "Hello")
+
+
+def test_an_agent_after_the_prompt_is_told_its_place() -> None:
+    wrong: Any = ("Hello", Agent(provider="m"))
+    with pytest.raises(TypeError, match="aitest_run_sync takes the agent first, then"):
+        aitest_run_sync(*wrong)
+    with pytest.raises(TypeError, match="aitest_run takes the agent first, then"):
+        asyncio.run(aitest_run(*wrong))
 
 
 def test_the_prompt_is_a_text() -> None:
