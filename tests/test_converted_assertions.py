@@ -357,6 +357,7 @@ def test_a_call_names_its_test(mock_llm_calls: LLMMock, request: pytest.FixtureR
         ("system", "; did you mean the attribute call.system?"),
         ("mesages", "; did you mean the attribute call.messages?"),
         ("system_prompt", "; did you mean the attribute call.system?"),
+        ("tool_result", "; did you mean the attribute call.tool_results?"),
         ("model", "; did you mean the attribute call.model?"),
         ("zzz", "."),
     ],

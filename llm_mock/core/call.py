@@ -99,12 +99,11 @@ class Call(dict[str, Any]):
     def __missing__(self, key: object) -> Any:
         name = SYNONYMS.get(str(key), str(key))
         attributes = _attributes()
-        nearest = find_nearest(name, self)
-        attribute = find_nearest(name, attributes)
-        if name in self or (nearest and name not in attributes):
+        nearest = find_nearest(name, [*self, *attributes])
+        if nearest in self:
             hint = f"; did you mean {nearest!r}?"
-        elif attribute:
-            hint = f"; did you mean the attribute call.{attribute}?"
+        elif nearest:
+            hint = f"; did you mean the attribute call.{nearest}?"
         else:
             hint = "."
         keys, names = ", ".join(self), ", ".join(attributes)
