@@ -224,11 +224,16 @@ def parse_vector(vector: object, expected: str, dimensions: int | None = None) -
     __tracebackhide__ = True
     # A text is iterable, too, but its letters are not a vector.
     if not isinstance(vector, Iterable) or isinstance(vector, (str, bytes)):
-        raise InvalidReply(_format_invalid_vector("an object that is not a list", vector, expected))
+        raise InvalidReply(
+            f"The vector must be a list of numbers, not {shorten(vector)}. {expected}"
+        )
     numbers = list(vector)
     is_complete = _fits(numbers, dimensions or len(numbers))
     if not numbers or not is_complete or not all(map(_is_number, numbers)):
-        raise InvalidReply(_format_invalid_vector(f"{len(numbers)} values", numbers, expected))
+        raise InvalidReply(
+            f"Expected a vector of the model, got {len(numbers)} values: {shorten(numbers)}. "
+            f"{expected}"
+        )
     return [float(number) for number in numbers]
 
 
@@ -237,10 +242,6 @@ def _is_number(value: object) -> bool:
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     return math.isfinite(value)
-
-
-def _format_invalid_vector(problem: str, vector: object, expected: str) -> str:
-    return f"Expected a vector of the model, got {problem}: {shorten(vector)}. {expected}"
 
 
 def format_unsupported_item(item: object) -> str:
