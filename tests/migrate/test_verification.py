@@ -685,7 +685,7 @@ def test_a_test_that_cannot_be_stopped_ends_the_run(
     code, lines = migrate("--learn", ".")
     assert code == 0
     assert "pytest was stopped after 3 seconds without a result" in lines[0]
-    assert "cannot be verified: it has no result, because another test did not end" in lines[1]
+    assert "cannot be verified: it has no result because another test did not end" in lines[1]
     assert (folder / "test_app.py").read_text() == old
 
 
