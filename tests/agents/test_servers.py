@@ -150,7 +150,7 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
             lambda: MCPServer("a", transport="sse"),
             "transport of the server 'a' is 'sse'; pass None or 'stdio'",
         ),
-        (lambda: MCPServer(url="u", transport="stdio"), "pass None or 'streamable-http' or 'sse'"),
+        (lambda: MCPServer(url="u", transport="stdio"), "pass None, 'streamable-http' or 'sse'"),
         (
             lambda: MCPServer("a", url="http://b"),
             "'http://b' has both a command and a URL. Pass only one",

@@ -45,8 +45,8 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
     assert str(caught.value) == (
         "No call to model 'm' matches: schema Answer, prompt contains 'pears', system contains "
         "'Be brief'.\n"
-        "The nearest is call 2, but the schema is none, not Answer and the system prompt '' is not "
-        "one that contains 'Be brief'.\n"
+        "The nearest is call 2, but the schema is none, not Answer and the system prompt '' does "
+        "not contain 'Be brief'.\n"
         "Calls that were made:\n"
         "  1. m  'Count the apples'  schema Answer  → {\"value\": 1}\n"
         "  2. m  'Count the pears'  → {\"value\": 1}"
