@@ -151,7 +151,7 @@ def test_retried(usage: Any, mock_llm_responses: LLMMock) -> None:
 
 @of_every_library
 def test_refused(usage: Any, mock_llm_calls: LLMMock) -> None:
-    with pytest.raises(Exception, match="(?i)nothing was sent"):
+    with pytest.raises(Exception, match=r"(?i)nothing was sent"):
         usage.refused()
     mock_llm_calls.problems.clear()
     assert mock_llm_calls.calls == []
