@@ -296,7 +296,7 @@ def _check_seconds(server: Server, *names: str) -> None:
 def _check_choice(server: Server, name: str, choices: Sequence[object]) -> None:
     value = getattr(server, name)
     if value not in choices:
-        expected = join_alternatives(list(map(repr, choices)))
+        expected = join_alternatives(map(repr, choices))
         raise InvalidServer(
             f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; "
             f"pass {expected}."

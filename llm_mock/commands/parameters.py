@@ -129,7 +129,7 @@ def parse_outputs(
     paths = tuple(Path(name).expanduser() for name in names)
     for path in paths:
         if path.suffix.lower() not in FORMATS:
-            suffixes = join_alternatives(list(FORMATS))
+            suffixes = join_alternatives(FORMATS)
             raise click.BadParameter(f"{shorten(str(path))} must end in {suffixes}.")
         # Checked before a run that may take long and cost money.
         try:

@@ -472,7 +472,7 @@ def _explain_empty_selection(options: RunOptions, cases: Sequence[TestCase]) -> 
     """Return the error for a selection without cases, with all tags and the first names."""
     conditions: list[str] = []
     if options.tag:
-        selected_tags = join_alternatives(list(map(shorten, options.tag)))
+        selected_tags = join_alternatives(map(shorten, options.tag))
         conditions.append(f"the tag {selected_tags}")
     if options.text is not None:
         text = shorten(options.text)

@@ -19,6 +19,7 @@ from llm_mock.migrate.doubles import (
     iterate_doubles,
 )
 from llm_mock.migrate.function_state import FileContext
+from llm_mock.migrate.legacy_mock import FACTORY, OUR_FIXTURES
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import CLIENTS
 from llm_mock.migrate.symbol_table import FunctionDouble
@@ -43,6 +44,18 @@ def is_fixture(node: cst.FunctionDef) -> bool:
         if name.split(".")[-1] == "fixture":
             return True
     return False
+
+
+def find_hiding_fixtures(module: cst.Module) -> frozenset[str]:
+    """Return the fixtures of a conftest.py that hide ours with a mock of the legacy factory."""
+    names = []
+    for node in module.body:
+        if not isinstance(node, cst.FunctionDef) or not is_fixture(node):
+            continue
+        name = node.name.value
+        if name in OUR_FIXTURES and FACTORY in collect_names(node):
+            names.append(name)
+    return frozenset(names)
 
 
 def is_for_one_test(node: cst.FunctionDef) -> bool:

@@ -19,6 +19,7 @@ from llm_mock.migrate.body import strip_blank_start
 from llm_mock.migrate.class_patches import add_patches, find_class_patches, remove_patches
 from llm_mock.migrate.conftests import (
     CONFTEST,
+    find_hiding_fixtures,
     find_inherited,
     find_sdks,
     is_fixture,
@@ -30,7 +31,6 @@ from llm_mock.migrate.framework_models import find_framework_model
 from llm_mock.migrate.function import patches_llm, rewrite_function
 from llm_mock.migrate.function_state import FileContext, RewrittenFunction
 from llm_mock.migrate.imports import update_imports
-from llm_mock.migrate.legacy_mock import find_hiding_fixtures
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.preparations import MODEL_SWITCH
 from llm_mock.migrate.scope import JSON_MODULE, Scope

@@ -10,7 +10,7 @@ import libcst.matchers as m
 from llm_mock.migrate.doubles import LegacyMock
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.marked_names import mark_name
-from llm_mock.migrate.syntax import collect_names, get_arguments, to_source
+from llm_mock.migrate.syntax import get_arguments, to_source
 
 FACTORY = "create_mock_get_model"
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
@@ -57,18 +57,6 @@ def _convert_responses(call: cst.Call, responses: cst.BaseExpression) -> list[st
 
 def _new_unknown_arguments(node: cst.Call) -> CannotRewrite:
     return CannotRewrite(f"the arguments of {to_source(node)} are unknown", node=node)
-
-
-def find_hiding_fixtures(module: cst.Module) -> frozenset[str]:
-    """Return the fixtures of a conftest.py that make such a mock and have the name of ours."""
-    names = []
-    for node in module.body:
-        if not isinstance(node, cst.FunctionDef) or not node.decorators:
-            continue
-        name = node.name.value
-        if name in OUR_FIXTURES and FACTORY in collect_names(node):
-            names.append(name)
-    return frozenset(names)
 
 
 def find_legacy_fixture(function: cst.FunctionDef) -> str | None:

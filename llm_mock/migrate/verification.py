@@ -153,7 +153,7 @@ class RewriteVerifier:
                 files = [copied.get(file.result.path, file) for file in files]
             else:
                 need = next(iter(needs.values()))
-                files = [self._restore_file(file, conftest, need) for file in files]
+                files = self._restore_files(files, conftest, need)
         return list(files)
 
     def _find_needs(self, conftest: Path, new: PytestRun) -> dict[Path, str]:
@@ -230,17 +230,22 @@ class RewriteVerifier:
         )
         return VerifiedFile(new_result)
 
-    def _restore_file(self, file: VerifiedFile, conftest: Path, need: str) -> VerifiedFile:
-        """Return the old form of a file if it may use the removed fixtures of a conftest.py."""
-        result = file.result
-        if conftest.parent not in result.path.parents:
-            return file
-        self._removed.pop(conftest, None)
-        hiding = sorted(self._results[conftest].hiding)
-        names = ", ".join(hiding)
+    def _restore_files(
+        self,
+        files: Sequence[VerifiedFile],
+        conftest: Path,
+        need: str,
+    ) -> list[VerifiedFile]:
+        """Return all files, those below a conftest.py with their old tests."""
+        names = ", ".join(sorted(self._removed.pop(conftest)))
         reason = f"{names} of {format_path(conftest)} hides an llm_mock fixture, but {need}"
         problem = CannotRewrite(reason, "Rewrite that test first, then run the command again.")
-        return VerifiedFile(self._refuse_all(result, problem))
+        restored = []
+        for file in files:
+            if conftest.parent in file.result.path.parents:
+                file = VerifiedFile(self._refuse_all(file.result, problem))
+            restored.append(file)
+        return restored
 
     def _refuse_all(self, result: FileResult, problem: CannotRewrite) -> FileResult:
         """Return a file as it was, with one reason for all that could be rewritten."""

@@ -45,8 +45,8 @@ class UnknownModel(NamedTuple):
     def __str__(self) -> str:
         text = f"llm does not know {ROLES[self.kind]} {shorten(self.name)}."
         if self.similar:
-            similar = list(map(shorten_name, self.similar))
-            return f"{text} Did you mean {join_alternatives(similar)}?"
+            similar = join_alternatives(map(shorten_name, self.similar))
+            return f"{text} Did you mean {similar}?"
         command = "embed-models" if self.kind == "embedding" else "models"
         return f"{text} Run `llm {command}` to list the known models; a plugin may be missing."
 

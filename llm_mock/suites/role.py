@@ -146,8 +146,8 @@ def resolve_model(role: Role) -> Role:
     plugin = PLUGINS.get(role.provider or "")
     if plugin:
         advice += f" To install the plugin for it, run: llm install {plugin}"
-    unknown = list(map(shorten, names))
-    problem = f"llm does not know the model {join_alternatives(unknown)}"
+    unknown = join_alternatives(map(shorten, names))
+    problem = f"llm does not know the model {unknown}"
     raise InvalidFile(f"{place}: {problem}. {advice}")
 
 

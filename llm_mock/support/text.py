@@ -419,7 +419,7 @@ def suggest_name(unknown: str, known: Sequence[str]) -> str:
     return ""
 
 
-def join_alternatives(texts: Sequence[str]) -> str:
+def join_alternatives(texts: Iterable[str]) -> str:
     """Return texts as alternatives, such as `a, b or c`."""
     *others, last = texts
     if not others:

@@ -73,8 +73,11 @@ def attach() -> None:
     attach_on_import("google.auth._default", _attach_to_google_metadata)
     for transport in ("requests", "urllib3"):
         attach_on_import(f"google.auth.transport.{transport}", _attach_to_google_transport)
-    attach_on_import("azure.identity", _attach_to_azure)
-    attach_on_import("azure.identity.aio", _attach_to_async_azure)
+    for identity, get_token in (
+        ("azure.identity", _get_azure_token),
+        ("azure.identity.aio", _get_async_azure_token),
+    ):
+        attach_on_import(identity, functools.partial(_attach_to_azure, get_token))
 
 
 def _attach_to_clients(module: ModuleType) -> None:
@@ -117,19 +120,12 @@ def _attach_to_google_transport(transport: ModuleType) -> None:
     replace(transport.Request, "__call__", _request_google_token)
 
 
-def _attach_to_azure(identity: ModuleType) -> None:
+def _attach_to_azure(get_token: Callable[..., object], identity: ModuleType) -> None:
     credential = identity.DefaultAzureCredential
-    replace(credential, "get_token", _get_azure_token)
+    replace(credential, "get_token", get_token)
     # Older versions do not have it.
     if hasattr(credential, "get_token_info"):
-        replace(credential, "get_token_info", _get_azure_token)
-
-
-def _attach_to_async_azure(identity: ModuleType) -> None:
-    credential = identity.DefaultAzureCredential
-    replace(credential, "get_token", _get_async_azure_token)
-    if hasattr(credential, "get_token_info"):
-        replace(credential, "get_token_info", _get_async_azure_token)
+        replace(credential, "get_token_info", get_token)
 
 
 def _init_client(

@@ -19,6 +19,7 @@ from llm_mock.boundaries.http.providers.descriptor import SERVER_SENT_EVENTS
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.support.redaction import is_secret_name
+from llm_mock.support.text import bracket_host
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.error_formats import ErrorFormat
@@ -52,7 +53,7 @@ class WireRequest(NamedTuple):
     def url(self) -> str:
         """The URL; for a request to the mock server, the provider's URL."""
         query = f"?{self.query}" if self.query else ""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        host = bracket_host(self.host)
         if self.port not in (None, DEFAULT_PORTS.get(self.scheme)):
             host = f"{host}:{self.port}"
         return f"{self.scheme}://{host}{self.path}{query}"
