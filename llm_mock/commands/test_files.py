@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from llm_mock.commands.file_kinds import find_kind, get_kind, list_yaml_files
 from llm_mock.errors import InvalidFile
+from llm_mock.specs.file_kinds import find_kind, get_kind, list_yaml_files
 from llm_mock.support import yaml_files
 
 

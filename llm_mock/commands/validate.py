@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.pool import get_server_pool
-from llm_mock.commands.file_kinds import SUFFIXES, Kind, get_kind
 from llm_mock.commands.test_settings import read_test_settings
 from llm_mock.core.judge_choice import JudgeChoice, choose_judge, get_judge_choice
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.asked_models import iterate_step_models
+from llm_mock.specs.file_kinds import SUFFIXES, Kind, get_kind
 from llm_mock.specs.loading import load_spec
 from llm_mock.specs.models import TestSpec
 from llm_mock.specs.servers import create_servers

@@ -6,6 +6,7 @@ import argparse
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -300,6 +301,11 @@ def list_written_keys(config: pytest.Config) -> list[str]:
     # Private from pytest 9 on, which warns of the public name. Without it no key is checked.
     written = vars(config).get("_inicfg") or vars(config).get("inicfg") or {}
     return [key for key in written if key.startswith("llm") or "mock" in key]
+
+
+def get_ini_folder(config: pytest.Config) -> Path:
+    """Return the folder to which paths in the ini file are relative."""
+    return config.inipath.parent if config.inipath else config.rootpath
 
 
 def has_quoted_ini(config: pytest.Config) -> bool:

@@ -19,6 +19,7 @@ from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem, make_failing_file
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import DRIVERS, Driver, DryRun, create_driver
 from llm_mock.specs.failure import LLMTestFailed
+from llm_mock.specs.file_kinds import LEFT_OUT, SUFFIXES
 from llm_mock.specs.loading import load_spec
 from llm_mock.specs.models import StepResult, TestSpec
 from llm_mock.specs.runner import run_llm_test
@@ -27,8 +28,6 @@ from llm_mock.support.text import suggest_nearest
 
 FOLDER = "llm"
 """The name of the folders of plain-language tests, at any depth of the project."""
-NOT_BELOW = {"plugins", "cassettes"}
-"""The folders whose YAML files are not tests."""
 
 
 class SpecCollector:
@@ -57,7 +56,7 @@ class SpecCollector:
         self, file_path: Path, parent: pytest.Collector
     ) -> pytest.Collector | None:
         """Return the collector of a plain-language test; None for other files."""
-        if file_path.suffix not in (".yaml", ".yml") or not _is_test(file_path, parent):
+        if file_path.suffix not in SUFFIXES or not _is_test(file_path, parent):
             return None
         return LLMTestFile.from_parent(parent, path=file_path)
 
@@ -72,7 +71,7 @@ def _is_test(path: Path, parent: pytest.Collector) -> bool:
         folders = path.relative_to(root).parts[:-1]
     else:
         folders = path.parent.parts[-1:]
-    return FOLDER in folders and NOT_BELOW.isdisjoint(folders)
+    return FOLDER in folders and LEFT_OUT.isdisjoint(folders)
 
 
 class LLMTestFile(YAMLFile):

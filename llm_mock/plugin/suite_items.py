@@ -18,6 +18,7 @@ from llm_mock.plugin import (
     RECORDINGS,
 )
 from llm_mock.plugin.guard import deciding_hook
+from llm_mock.plugin.options import get_ini_folder
 from llm_mock.plugin.run import get_run
 from llm_mock.plugin.yaml_fixtures import make_request
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, make_failing_file
@@ -41,8 +42,7 @@ class SuiteCollector:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        # Paths in an ini file are relative to it.
-        folder = config.inipath.parent if config.inipath else config.rootpath
+        folder = get_ini_folder(config)
         files_in = config.getini("llm_mock_files_in")
         self._files_in = folder / files_in if files_in else None
         try:

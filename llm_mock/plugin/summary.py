@@ -168,9 +168,18 @@ def _add_worker_calls(mock: LLMMock, results: Mapping[str, Any]) -> None:
 
 @reporting_hook()
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """Write the recordings, pass rates, late calls, agents and totals of the run."""
+    """Write the recordings, pass rates, late calls, agents and totals of the run.
+
+    If pytest ran nothing, also write which YAML tests on the command line need a setting.
+    """
+    # Workers of pytest-xdist report an argument without tests as a run without tests.
+    if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        from llm_mock.plugin.yaml_arguments import explain_missing_tests
+
+        for line in explain_missing_tests(config):
+            terminalreporter.write_line(f"llm-mock: {line}")
     _write_recordings(terminalreporter, config)
     if config.getini("llm_mock_suites"):
         rates = _list_properties(terminalreporter, PASS_RATE)

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.cli import main
-from llm_mock.commands.file_kinds import find_kind
+from llm_mock.specs.file_kinds import find_kind
 from llm_mock.support import yaml_files
 
 ROLE = """\

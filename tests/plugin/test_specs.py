@@ -117,6 +117,36 @@ def test_the_files_of_the_folder_are_tests_but_not_those_of_plugins_and_cassette
     pytester.runpytest(*DRY, f"{folder}/numbers.yaml").assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("numbers.yaml", PASSES, "numbers.yaml is a plain-language test: add --llm"),
+        (
+            "greeting.yml",
+            "kind: TestSuite",
+            "greeting.yml is a suite: add a line such as greeting.yml = role.yaml to ini "
+            "llm_mock_suites, or run llm-mock test -s greeting.yml",
+        ),
+        ("role.yaml", "kind: Agent", None),
+        ("values.yaml", "values: [1]", None),
+        ("broken.yaml", "values: [1", None),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("-n1",)], ids=["alone", "xdist"])
+def test_a_file_on_the_command_line_that_needs_a_setting_names_it(
+    pytester: pytest.Pytester,
+    name: str,
+    content: str,
+    advice: str | None,
+    options: tuple[str, ...],
+) -> None:
+    write(pytester, name, content)
+    result = pytester.runpytest(name, *options)
+    assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
+    lines = [line for line in result.outlines if line.startswith(f"llm-mock: {name}")]
+    assert lines == ([] if advice is None else [f"llm-mock: {advice}"])
+
+
 SERVICE = """
 test: {name: The service works}
 steps:

@@ -344,3 +344,12 @@ def test_variants_are_asked_live_and_a_model_that_is_not_known_is_named_with_its
     result.stdout.fnmatch_lines(
         ["*suites/greetings.yaml:5: llm does not know the model 'gpt-5-mni'. Did you mean *"]
     )
+
+
+def test_a_listed_suite_without_selected_cases_needs_no_setting(pytester: pytest.Pytester) -> None:
+    write(pytester, "role.yaml", ROLE)
+    write(pytester, "suite.yaml", SUITE)
+    pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml = role.yaml")
+    result = pytester.runpytest("suite.yaml", "-k", "nothing")
+    result.assert_outcomes(deselected=3)
+    result.stdout.no_fnmatch_line("*is a suite*")
