@@ -148,8 +148,11 @@ class Agent(Configuration):
             object.__setattr__(self, "provider", Provider(self.provider))
         if not isinstance(self.provider, Provider):
             raise _new_bad_value("Agent", "provider", self.provider, "a Provider or a model id")
-        for name, server_type in (("mcp_servers", MCPServer), ("cli_servers", CLIServer)):
-            servers = _convert_servers(server_type, name, getattr(self, name))
+        for name, server_type, example in (
+            ("mcp_servers", MCPServer, 'MCPServer("python server.py")'),
+            ("cli_servers", CLIServer, 'CLIServer("git", command="git")'),
+        ):
+            servers = _convert_servers(server_type, example, name, getattr(self, name))
             object.__setattr__(self, name, servers)
         if not isinstance(self.skill, (Skill, type(None))):
             raise _new_bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))")
@@ -256,8 +259,8 @@ def _describe_change(value: object) -> str:
     return shorten_name(str(name or value), SHOWN_CHANGE)
 
 
-def _convert_servers(server_type: type, name: str, given: object) -> tuple[Any, ...]:
-    expected = f"a list of {server_type.__name__}"
+def _convert_servers(server_type: type, example: str, name: str, given: object) -> tuple[Any, ...]:
+    expected = f"a list of {server_type.__name__}, such as [{example}]"
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise _new_bad_value("Agent", name, given, expected)
     servers = tuple(given)

@@ -164,10 +164,17 @@ def test_the_skill_goes_before_the_system_prompt() -> None:
         ({"provider": ""}, "model of Provider(…) is ''; pass a model id."),
         (
             {"mcp_servers": CLIServer("a", "b")},
-            "mcp_servers of Agent(…) is of type CLIServer; pass a list of MCPServer.",
+            "mcp_servers of Agent(…) is of type CLIServer; pass a list of MCPServer, such as "
+            '[MCPServer("python server.py")].',
         ),
-        ({"cli_servers": ["git"]}, "cli_servers of Agent(…) is 'git'; pass a list of CLIServer."),
-        ({"cli_servers": "git"}, "cli_servers of Agent(…) is 'git'; pass a list of CLIServer."),
+        *(
+            (
+                {"cli_servers": given},
+                "cli_servers of Agent(…) is 'git'; pass a list of CLIServer, such as "
+                '[CLIServer("git", command="git")].',
+            )
+            for given in ("git", ["git"])
+        ),
         (
             {"skill": "weather"},
             "skill of Agent(…) is 'weather'; pass a Skill (Skill.from_path(…)).",
