@@ -28,7 +28,12 @@ class CallAssertions:
     """Assertions about the calls of one model, or of all models of a mock."""
 
     def __init__(
-        self, owner: str, calls: Sequence[Call], no_calls: str, other_calls: str = ""
+        self,
+        owner: str,
+        calls: Sequence[Call],
+        no_calls: str,
+        other_calls: str = "",
+        get_model_id: Callable[[str], str] | None = None,
     ) -> None:
         """Create assertions about some calls.
 
@@ -38,11 +43,13 @@ class CallAssertions:
             no_calls: the message if there are no calls.
             other_calls: sentences about further calls that only `assert_not_called` counts; empty
                 if there are none.
+            get_model_id: resolves the alias of a model; None if the calls are to one model.
         """
         self._owner = owner
         self._calls = calls
         self._no_calls = no_calls
         self._other_calls = other_calls
+        self._get_model_id = get_model_id
 
     @property
     def last_call(self) -> Call:
@@ -170,7 +177,7 @@ class CallAssertions:
             TypeError: a condition is unknown.
         """
         __tracebackhide__ = True
-        self._assert_match(ExpectedCall(prompt_contains, schema, conditions))
+        self._assert_match(self._expect(prompt_contains, schema, conditions))
 
     assert_any_call = assert_called_with
 
@@ -191,7 +198,7 @@ class CallAssertions:
             TypeError: a condition is unknown.
         """
         __tracebackhide__ = True
-        expected = ExpectedCall(prompt_contains, schema, conditions)
+        expected = self._expect(prompt_contains, schema, conditions)
         self._assert_called()
         if len(self._calls) > 1:
             message = self._format_count("1 call")
@@ -215,7 +222,7 @@ class CallAssertions:
             TypeError: a condition is unknown.
         """
         __tracebackhide__ = True
-        expected = ExpectedCall(prompt_contains, schema, conditions)
+        expected = self._expect(prompt_contains, schema, conditions)
         for position, call in enumerate(self._calls, start=1):
             if not any(expected.misses(call)):
                 message = (
@@ -226,6 +233,18 @@ class CallAssertions:
         respelt = expected.explain_respelt_model(self._calls)
         if respelt:
             raise mark_shown(AssertionError(respelt), self._calls)
+
+    def _expect(
+        self, prompt_contains: TextMatcher | None, schema: object, conditions: CallConditions
+    ) -> ExpectedCall:
+        """Return the expected call, with the id of its model if the conditions have an alias."""
+        __tracebackhide__ = True
+        model = conditions.get("model")
+        # An alias of `llm` may be the id of a model that an SDK called.
+        is_called = any(call.model == model for call in self._calls)
+        if self._get_model_id is not None and isinstance(model, str) and not is_called:
+            conditions = {**conditions, "model": self._get_model_id(model)}
+        return ExpectedCall(prompt_contains, schema, conditions)
 
     def _format_count(self, expected: str) -> str:
         """Return the message about an unexpected number of calls."""

@@ -52,7 +52,7 @@ class CallConditions(TypedDict, total=False):
     prompt_equals: str
     """The whole text of the prompt."""
     model: str
-    """The id of the model."""
+    """The id or an alias of the model."""
     system: TextMatcher | Absent
     """A matcher of the system prompt."""
     messages: Sequence[Mapping[str, Any] | str]

@@ -382,7 +382,7 @@ def _add_sections(
     if misbehaviour is not None:
         report.sections.append(("LLM misbehaviour", str(misbehaviour)))
     error = None if call.excinfo is None else call.excinfo.value
-    sections = {} if error is None else _explain_missing_settings(error)
+    sections = {} if error is None else _explain_known_errors(error)
     sections["Fixtures of the project"] = _hidden_fixtures(item)
     # Items of suites show their calls in the text of the failure.
     if mock is not None and not hasattr(item, "failure_shows_calls"):
@@ -399,10 +399,11 @@ def _add_sections(
     report.sections += [(title, text) for title, text in sections.items() if text]
 
 
-def _explain_missing_settings(error: BaseException) -> dict[str, str]:
-    """Explain missing settings of libraries and tests, by section title; texts may be empty."""
+def _explain_known_errors(error: BaseException) -> dict[str, str]:
+    """Explain errors of libraries and of names, by section title; texts may be empty."""
     if not is_mocked():
         return {}
+    from llm_mock.plugin.closed_clients import explain_closed_client
     from llm_mock.plugin.event_loops import explain_running_loop
     from llm_mock.plugin.missing_keys import explain_missing_key, explain_missing_vocabulary
     from llm_mock.plugin.misspelt_names import explain_missing_fixture
@@ -410,6 +411,7 @@ def _explain_missing_settings(error: BaseException) -> dict[str, str]:
     return {
         "Event loop": explain_running_loop(error),
         KEYS: explain_missing_key(error),
+        "google-genai": explain_closed_client(error),
         "tiktoken": explain_missing_vocabulary(error),
         "Fixtures": explain_missing_fixture(error),
     }
@@ -442,7 +444,7 @@ def pytest_exception_interact(
 
 def _add_missing_key(report: pytest.CollectReport, error: BaseException) -> None:
     """Name the variable for a file whose import makes a client without a key."""
-    for title, explanation in _explain_missing_settings(error).items():
+    for title, explanation in _explain_known_errors(error).items():
         if explanation:
             report.sections.append((title, explanation))
 

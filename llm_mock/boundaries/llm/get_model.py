@@ -238,7 +238,9 @@ class LLMMock(Mock):
         no_calls = self.explain_left_alone() or embeddings or "No model was called."
         if embeddings:
             embeddings += " For one model, use get_model(…).assert_not_called()."
-        return CallAssertions("any model", calls, no_calls, embeddings)
+        return CallAssertions(
+            "any model", calls, no_calls, embeddings, self.configurator.get_model_id
+        )
 
     @property
     def last_call(self) -> Call:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import llm
+import openai
 import pytest
 from click.testing import CliRunner
 from llm import get_async_model, get_model
@@ -191,6 +192,25 @@ def test_alias_and_model_id_are_one_model(mock_llm_responses: ResponseConfigurat
     assert llm.get_model("4o-mini") is llm.get_model("gpt-4o-mini")
     assert llm.get_model("4o-mini").model_id == "gpt-4o-mini"
     assert ask(llm.get_model("gpt-4o-mini")) == "by alias"
+
+
+def test_assertions_accept_an_alias_of_the_called_model(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", "Hello")
+    llm.get_model("4o-mini").prompt("Hi")
+    mock_llm_responses.assert_called_once_with("Hi", model="4o-mini")
+    mock_llm_responses.assert_not_called_with("Hi", model="4o")
+    with pytest.raises(AssertionError, match="Expected no call to any model that matches"):
+        mock_llm_responses.assert_not_called_with("Hi", model="4o-mini")
+    with pytest.raises(AssertionError, match="the model is 'gpt-4o-mini', not 'gpt-4o'"):
+        mock_llm_responses.assert_called_with("Hi", model="4o")
+
+
+def test_the_id_of_a_called_model_is_no_alias(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", "Hello")
+    with openai.OpenAI(api_key="x") as client:
+        message = {"role": "user", "content": "Hi"}
+        client.chat.completions.create(model="4o-mini", messages=[message])  # type: ignore[list-item]
+    mock_llm_responses.assert_called_once_with("Hi", model="4o-mini")
 
 
 def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: LLMMock) -> None:

@@ -1,0 +1,36 @@
+"""Failures because google-genai closed a client that nothing refers to."""
+
+from __future__ import annotations
+
+import pytest
+
+GEMINI = """
+    from google import genai
+
+    def test_it(mock_llm_responses):
+        mock_llm_responses.set("*", "Hello")
+        genai.Client(api_key="x").models.generate_content(model="gemini-2.5-flash", contents="Hi")
+"""
+HTTPX = """
+    import httpx2
+
+    def test_it():
+        client = httpx2.Client()
+        client.close()
+        client.get("http://127.0.0.1:9")
+"""
+
+
+@pytest.mark.parametrize(("test", "is_explained"), [(GEMINI, True), (HTTPX, False)])
+def test_a_temporary_client_of_google_genai_is_explained(
+    pytester: pytest.Pytester, test: str, is_explained: bool
+) -> None:
+    pytester.makepyfile(test)
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines("*RuntimeError: *the client has been closed*")
+    advice = "*Keep the client: client = genai.Client().*"
+    if is_explained:
+        result.stdout.fnmatch_lines(["*- google-genai -*", advice])
+    else:
+        result.stdout.no_fnmatch_line(advice)
