@@ -38,6 +38,8 @@ OWN_FIXTURES = {
 """The public fixtures of the plugin that a project's own may hide by their names."""
 KEYS = "LLM keys"
 """The title of the section with the variables to set."""
+AGENT_RUN = "aitest_run"
+"""The coroutine function that a test must await: without it, the test checks no agent."""
 AGENT_RUNS = pytest.StashKey[Any]()
 
 
@@ -271,16 +273,20 @@ def _note_misspelt_model(item: pytest.Item, mock: Mock) -> None:
 
 
 def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:
-    """Warn of replies that were unused because of a missing `await`; fail a strict test."""
-    # Imported here: most tests have calls. Without this module, no coroutine was left.
-    from llm_mock.plugin.unawaited import warn_of_unawaited
+    """Warn of replies that were unused because of a missing `await`.
 
-    warning = warn_of_unawaited(mock)
-    if warning is None:
+    The test fails if it is strict, or if it should have awaited the run of an agent.
+    """
+    # Imported here: most tests have calls. Without this module, no coroutine was left.
+    from llm_mock.plugin.unawaited import describe_unawaited
+
+    found = describe_unawaited(mock, item)
+    if found is None:
         return
-    if mock.settings.strict == "error":
-        _fail(str(warning))
-    _warn(item, warning)
+    name, message = found
+    if mock.settings.strict == "error" or name == AGENT_RUN:
+        _fail(message)
+    _warn(item, RuntimeWarning(message))
 
 
 def _warn(item: pytest.Item, warning: Warning) -> None:

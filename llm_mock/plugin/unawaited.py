@@ -58,21 +58,26 @@ def explain_unawaited(
     return "\n".join(dict.fromkeys(lines))
 
 
-def warn_of_unawaited(mock: ExplainedMock) -> RuntimeWarning | None:
-    """Return a warning about unused replies of a passed test that never awaited a coroutine.
-
-    It begins like Python's warning, so that the project's filters apply to both.
+def describe_unawaited(mock: ExplainedMock, item: pytest.Item) -> tuple[str, str] | None:
+    """Return a coroutine that a passed test never awaited, if it left replies unused.
 
     Args:
         mock: the mock of the test, in which no model was called.
+        item: the test.
+
+    Returns:
+        The name of the coroutine, and a message that begins like Python's warning, so that the
+        project's filters apply to both. None if there is no such coroutine.
     """
     dropped = dict(_find_dropped())
     unused = find_unused_replies(mock, ()) if dropped else []
     if not unused:
         return None
     name, location = dropped.popitem()
+    if not is_of_project(location[0], item):
+        location = _find_call(item, name.rpartition(".")[2]) or location
     replies = "\n".join(f"  - {reply.text()}" for reply in unused)
-    return RuntimeWarning(
+    return name, (
         f"coroutine {name!r} was never awaited{format_origin(location)}. No model was called, and "
         f"replies were not used:\n{replies}\nWrite await before the call, or remove the replies."
     )

@@ -331,6 +331,30 @@ def test_a_strict_test_fails_for_it(pytester: pytest.Pytester) -> None:
     )
 
 
+def test_a_run_of_an_agent_that_is_not_awaited_fails_any_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+        from llm_mock.agents import Agent
+
+        @pytest.mark.asyncio
+        async def test_an_agent(aitest_run, mock_llm_responses):
+            mock_llm_responses.set("gpt-5", "Hello")
+            result = aitest_run(Agent("gpt-5"), "Hi")
+            assert result
+        """
+    )
+    result = pytester.runpytest_subprocess("-Wdefault")
+    result.assert_outcomes(failed=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*coroutine 'aitest_run' was never awaited (test_it.py:7). No model was called, and "
+            "replies were not used:",
+            "*Write await before the call, or remove the replies.*",
+        ]
+    )
+
+
 @pytest.mark.parametrize(
     "options",
     [
