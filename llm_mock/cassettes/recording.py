@@ -86,14 +86,11 @@ class Recording:
         if texts:
             hide(*texts)
 
-    def report_not_made(self, error: Exception) -> None:
+    def report_not_made(self, error: Exception, advice: str = "") -> None:
         """Report that the real call could not be started."""
         model = self._record["model_id"]
         self._mock.note_problem(
-            f"The call to {model!r} could not be recorded: {type(error).__name__}: {error}\n"
-            "Recording needs the plugin of the real model and its key (`llm keys set`, or an "
-            "environment variable). An SDK needs the environment variable from which it reads its "
-            "key."
+            f"The call to {model!r} could not be recorded: {type(error).__name__}: {error}{advice}"
         )
         self._mock.record_failure(self._record, error)
 

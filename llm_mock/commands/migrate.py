@@ -15,7 +15,12 @@ from llm_mock.commands.errors import describe_write_error, print_message
 from llm_mock.errors import InvalidFile, MissingExtra
 from llm_mock.support.files import read_file, write_atomically
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import escape_unprintable, format_count, format_path
+from llm_mock.support.text import (
+    escape_unprintable,
+    format_count,
+    format_path,
+    suggest_nearest,
+)
 
 try:
     from llm_mock.migrate.file import NO_FINDINGS, FileResult, Findings, rewrite_file
@@ -197,12 +202,20 @@ def _list_old_paths(results: Iterable[FileResult], verifying: bool) -> Iterator[
             yield result.path
 
 
+def _describe_missing(path: Path) -> str:
+    """Return the message about a missing path, with the nearest name in its folder."""
+    folder = path.parent
+    names = sorted(other.name for other in folder.iterdir()) if folder.is_dir() else []
+    hint = suggest_nearest(path.name, names) or "."
+    return f"There is no file or folder {format_path(path)!r}{hint}"
+
+
 def _find_files(paths: Sequence[Path], totals: _Totals) -> list[Path]:
     """Return the Python files of paths, each once."""
     files: list[Path] = []
     for path in paths:
         if not path.exists():
-            print_message("Error", f"{format_path(path)} does not exist.")
+            print_message("Error", _describe_missing(path))
             totals.errors += 1
         elif path.is_file():
             files.append(path)

@@ -105,8 +105,13 @@ class PassthroughCall(Protocol):
     def hide(self, *secrets: str | None) -> None:
         """Treat values as secret, such as the API key that is used."""
 
-    def report_not_made(self, error: Exception) -> None:
-        """Report that the real call could not be started."""
+    def report_not_made(self, error: Exception, advice: str = "") -> None:
+        """Report that the real call could not be started.
+
+        Args:
+            error: the reason.
+            advice: a further line of the message, with a leading line break.
+        """
 
     def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:
         """Report that the real call has started.

@@ -314,7 +314,12 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
         return
     # Listed without -v, too, because default replies may hide a mistake.
     lowest_verbosity = 0 if answered_by_default else 1
+    notes = _describe_misspelt_models(config, mock.history.totals)
     if config.get_verbosity() < lowest_verbosity:
+        # A misspelt model is a mistake: one -q does not hide it.
+        if config.get_verbosity() == -1:
+            for test, note in notes.items():
+                terminalreporter.write_line(f"llm-mock: {test}: {note}")
         return
     terminalreporter.section("LLM calls of the run")
     budget = config.pluginmanager.get_plugin(RUN_BUDGET)
@@ -323,7 +328,6 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     if mock.history.totals:
         terminalreporter.write_line(_format_totals(mock.history.totals, costs))
     if answered_by_default:
-        notes = _describe_misspelt_models(config, mock.history.totals)
         replies = _format_default_replies(answered_by_default, notes, has_quoted_ini(config))
         terminalreporter.write_line(replies)
 
@@ -369,7 +373,7 @@ def _describe_misspelt_models(config: pytest.Config, called: Collection[str]) ->
         # A model that another test calls is a real one.
         if misspelt.configured not in called:
             lines[test] = (
-                f"    not used: the reply for {shorten_name(misspelt.configured)!r} "
+                f"not used: the reply for {shorten_name(misspelt.configured)!r} "
                 f"({misspelt.place}). If its model is misspelt, write {misspelt.called!r}."
             )
     return lines
@@ -393,7 +397,7 @@ def _format_default_replies(
     for test in ordered[:SHOWN_TESTS]:
         lines.append(f"  {shorten_name(test)}  ({format_count(tests[test], 'call')})")
         if test in notes:
-            lines.append(notes[test])
+            lines.append(f"    {notes[test]}")
     if len(ordered) > SHOWN_TESTS:
         lines.append(f"  … {format_count(len(ordered) - SHOWN_TESTS, 'more test')}")
     level = format_ini("llm_mock_strict", "error", is_quoted)

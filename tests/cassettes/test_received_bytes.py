@@ -180,8 +180,8 @@ def test_nothing_is_sent_to_a_provider_without_a_key(run: Run) -> None:
         return str(caught.value)
 
     problem = (
-        "There is no API key for api.openai.com, so nothing was sent: set the environment variable "
-        "that the SDK reads, and record again."
+        "There is no API key for api.openai.com, so nothing was sent. Set OPENAI_API_KEY, and "
+        "record again."
     )
     assert problem in run("all", ask)
     assert run.problems[0].startswith("The call to 'm' could not be recorded: LLMMockError: ")

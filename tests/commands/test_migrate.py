@@ -247,13 +247,13 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
 ) -> None:
     (folder / "test_app.py").write_text(OLD)
     (folder / "test_bad.py").write_bytes(content)
-    assert run("nowhere.py") == (1, "Error: nowhere.py does not exist.\n")
+    assert run("nowhere.py") == (1, "Error: There is no file or folder 'nowhere.py'.\n")
     code, output = run("--write", "--no-verify", ".", "nowhere.py")
     assert code == 1
     assert (folder / "test_app.py").read_text() == NEW
     assert (folder / "test_bad.py").read_bytes() == content
     assert output == (
-        "Error: nowhere.py does not exist.\n"
+        "Error: There is no file or folder 'nowhere.py'.\n"
         f"Error: {message}\n"
         "test_app.py: test_greeting rewritten.\n"
         "Rewritten: 1 test in 1 file. Run the tests, then look at the changes.\n"

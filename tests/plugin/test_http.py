@@ -271,7 +271,7 @@ def test_a_cassette_records_an_sdk_only_with_a_key(project: pytest.Pytester) -> 
     result = project.runpytest("--llm-mock-record=once")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*There is no API key for api.openai.com, so nothing was sent: set the environment*"]
+        ["*There is no API key for api.openai.com, so nothing was sent. Set OPENAI_API_KEY, *"]
     )
 
 

@@ -15,6 +15,7 @@ from llm_mock.boundaries.http.chunks import ToolCallCollector
 from llm_mock.boundaries.http.protocols.openai_responses import store_provider_response
 from llm_mock.boundaries.http.protocols.protocol import parse_json_or_text
 from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
+from llm_mock.boundaries.http.providers.registry import get_descriptor
 from llm_mock.boundaries.http.readers.text_slots import TextSlots
 from llm_mock.boundaries.http.routing import create_reader
 from llm_mock.core.events import Wait
@@ -85,14 +86,23 @@ def start_recording(
     secrets = sent.secrets()
     has_placeholder = any(PLACEHOLDER_KEY in secret for secret in secrets)
     # The application's own server may not need a key.
-    if has_placeholder and find_provider_of_host(host, None):
+    provider = find_provider_of_host(host, None)
+    if has_placeholder and provider:
         problem = LLMMockError(
-            f"There is no API key for {host}, so nothing was sent: set the environment variable "
-            "that the SDK reads, and record again."
+            f"There is no API key for {host}, so nothing was sent. Set "
+            f"{_get_key_variable(provider)}, and record again."
         )
         call.report_not_made(problem)
         raise problem
     return (recording_class or WireRecording)(call, request, sent, mock)
+
+
+def _get_key_variable(provider: str) -> str:
+    """Return the environment variable from which the SDK of a provider reads its key."""
+    for classes in get_descriptor(provider).clients.values():
+        for key in classes.values():
+            return key.variables[0]
+    return "the environment variable that the client reads"
 
 
 class WireRecording:

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.llm.request import LLMRequest
     from llm_mock.core.mock import Mock
 
+ADVICE = (
+    "\nRecording needs the plugin of the real model and its key (`llm keys set`, or an environment "
+    "variable)."
+)
+
 
 def record(call: PassthroughCall, response: _BaseResponse) -> Iterator[Any]:
     """Make a call for real, and yield its chunks."""
@@ -97,7 +102,7 @@ def _start(call: PassthroughCall, response: _BaseResponse) -> Any:
         conversation = response.conversation
         chunks = _execute(model, prompt, response.stream, response, conversation, arguments)
     except Exception as error:
-        call.report_not_made(error)
+        call.report_not_made(error, ADVICE)
         raise
     sent_before = versions.get_previous_prompt_json(response)
     known = {*dir(response)}  # what the plugin adds from now on is recorded as its own

@@ -275,6 +275,28 @@ def test_a_parameter_of_another_api_is_told_the_name_of_its_own(
     assert lines[2].startswith("Requested at ")
 
 
+@pytest.mark.parametrize(
+    ("role", "advice"),
+    [
+        ("assistant", "In Gemini, the role of the model is 'model'."),
+        (
+            "system",
+            "In Gemini, the system prompt is in 'systemInstruction', outside of 'contents'.",
+        ),
+        ("tool", "In Gemini, the role of a function's result is 'user'."),
+        ("narrator", None),
+    ],
+)
+def test_a_role_of_another_api_is_told_that_of_gemini(
+    role: str, advice: str | None, mock_llm_calls: LLMMock
+) -> None:
+    parts = [{"text": "Hello"}]
+    contents = [{"role": "user", "parts": parts}, {"role": role, "parts": parts}]
+    lines = send(GEMINI, {"contents": contents}, mock_llm_calls).splitlines()
+    told = [] if advice is None else [f"contents[1] has the role '{role}'. {advice}"]
+    assert [line for line in lines if line.startswith("contents[")] == told
+
+
 @pytest.mark.parametrize(("url", "choice", "form"), MODES)
 def test_a_tool_choice_without_a_name_is_told_the_form_of_its_api(
     url: str, choice: Any, form: str, mock_llm_calls: LLMMock

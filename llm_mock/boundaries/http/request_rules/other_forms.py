@@ -138,6 +138,12 @@ MODES = {
     },
 }
 """The form of each tool choice without a name, by API; the key may be another API's word."""
+ROLES = {
+    "assistant": "the role of the model is 'model'",
+    "system": "the system prompt is in 'systemInstruction', outside of 'contents'",
+    "tool": "the role of a function's result is 'user'",
+}
+"""What Gemini has instead of roles of other APIs."""
 BARE = "a bare function"
 TOOL_PLACE = re.compile(r"tools\W(\d+)\W?(\.function_declarations\[(\d+)\])?")
 """The place of a tool in an error: `tools[0].name` or `tools.0.custom.name`."""
@@ -176,7 +182,10 @@ def advise_on_form(sent: WireRequest, error: WireError) -> str:
     if not isinstance(body, dict):
         return ""
     refusal = RefusedRequest(api, body, error)
-    advisers = (_advise_on_tool, _advise_on_choice, _advise_on_format, _advise_on_parameter)
+    advisers = (
+        *(_advise_on_tool, _advise_on_choice, _advise_on_format, _advise_on_parameter),
+        _advise_on_role,
+    )
     for advise in advisers:
         advice = advise(refusal)
         if advice:
@@ -391,3 +400,14 @@ def _format_advice(place: str, source: str, api: str, form: Form, name: object) 
         shown_name = repr(name)
     example = form.example.replace(NAME, shown_name)
     return f"{place} has the form of {source}. In {api}, {form.description}: {example}."
+
+
+def _advise_on_role(refusal: RefusedRequest) -> str:
+    """Return advice on the first role that Gemini does not know, if another API has it."""
+    if refusal.api != GEMINI or "valid role" not in refusal.error.message:
+        return ""
+    for index, content in enumerate(refusal.body["contents"]):
+        role = content.get("role")
+        if role in ROLES:
+            return f"contents[{index}] has the role '{role}'. In Gemini, {ROLES[role]}."
+    return ""
