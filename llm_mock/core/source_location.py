@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -105,6 +106,14 @@ def format_location(location: SourceLocation | None) -> str:
     if file.startswith(("<", _STANDARD_LIBRARY)) or "site-packages" in file:
         return ""
     return f"{escape_unprintable(format_path(file))}:{line}"
+
+
+def names_location(text: str, location: str) -> bool:
+    """Return whether a text contains a location as `format_location` returns it.
+
+    `app.py:1` is neither in `app.py:12` nor in `my_app.py:1`.
+    """
+    return re.search(rf"(?<![\w./-]){re.escape(location)}(?!\d)", text) is not None
 
 
 def format_origin(location: SourceLocation | None) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from llm_mock.core.call import Call
 from llm_mock.core.records import MESSAGE_ATTRIBUTE, get_shown_calls
+from llm_mock.core.source_location import names_location
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -30,7 +31,7 @@ CAUGHT = (
 def locate_problem(mock: Mock, problem: str) -> str:
     """Return a note with the lines that led to a problem; empty if the problem names a line."""
     places = mock.problem_places.get(problem, ())
-    if not places or places[0] in problem:
+    if not places or names_location(problem, places[0]):
         return ""
     return f"The call: {', from '.join(places)}"
 

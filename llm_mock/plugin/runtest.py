@@ -224,11 +224,11 @@ def _locate_call(error: Exception, item: pytest.Item, message: str) -> str:
     project_frames = [frame for frame in frames if is_of_project(frame.filename, item)]
     if not project_frames:
         return ""
-    from llm_mock.core.source_location import format_location
+    from llm_mock.core.source_location import format_location, names_location
 
     frame = project_frames[-1]
     place = format_location((frame.filename, frame.lineno or 0))
-    if place in message:
+    if names_location(message, place):
         return ""
     outer = project_frames[0]
     if outer is frame:

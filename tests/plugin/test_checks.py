@@ -373,6 +373,26 @@ def test_a_call_whose_error_the_application_handles_is_located(pytester: pytest.
     ]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "with contextlib.suppress(Exception): llm.get_model('gpt-4o').prompt('Hi')",
+        "openai.OpenAI(api_key='x').responses.create(model='gpt-4o', input='Hi')",
+    ],
+    ids=["caught", "raised"],
+)
+def test_a_call_is_located_beside_a_reply_whose_line_begins_with_its_number(
+    pytester: pytest.Pytester, call: str
+) -> None:
+    test = "def test_it(mock_llm_responses):\n    mock_llm_responses.set('m', 'x')\n    ask()"
+    lines = ["import contextlib, llm, openai", "def ask():", f"    {call}", *[""] * 26, test]
+    pytester.makepyfile(test_it="\n".join(lines))
+    result = pytester.runpytest("-o", "llm_mock_strict=error")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*  - m  → 'x'  (test_it.py:31)*"])
+    result.stdout.fnmatch_lines(["*The call: test_it.py:3, from test_it.py:32"])
+
+
 def test_a_call_that_pytest_makes_for_the_test_is_located(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="""
