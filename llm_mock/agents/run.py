@@ -41,6 +41,8 @@ except ModuleNotFoundError as missing:
         "Run: pip install 'pytest-llm-mock[agents]'"
     ) from None
 
+LIBRARIES = {"anyio", "asyncio", "concurrent", "llm", "llm_mock", "tenacity", "threading"}
+"""The packages through which a run passes before it comes to a tool of the application."""
 # Turns are counted here: the limit of `llm` is an error even if the last response calls no tool.
 NO_LIMIT = 0
 
@@ -89,13 +91,16 @@ async def aitest_run(
             model = llm.get_model(name)
     servers = session.agent.servers
     server_tools: Sequence[AgentTool] = ()
-    if servers:
-        server_tools = await get_server_pool().tools_async(servers)
-    run = _Run(session, model, server_tools, prompt, attachments, on_tool_call)
-    if is_async(model):
-        return await run.finish_async()
-    # Some providers have only synchronous models.
-    return await asyncio.to_thread(run.finish)
+    try:
+        if servers:
+            server_tools = await get_server_pool().tools_async(servers)
+        run = _Run(session, model, server_tools, prompt, attachments, on_tool_call)
+        if is_async(model):
+            return await run.finish_async()
+        # Some providers have only synchronous models.
+        return await asyncio.to_thread(run.finish)
+    except LLMMockError as error:
+        raise drop_library_frames(error) from error.__cause__
 
 
 @functools.wraps(aitest_run)
@@ -132,9 +137,23 @@ def aitest_run_sync(
         model = llm.get_model(session.agent.asks.model)
     servers = session.agent.servers
     server_tools: Sequence[AgentTool] = ()
-    if servers:
-        server_tools = get_server_pool().tools(servers)
-    return _Run(session, model, server_tools, prompt, attachments, on_tool_call).finish()
+    try:
+        if servers:
+            server_tools = get_server_pool().tools(servers)
+        return _Run(session, model, server_tools, prompt, attachments, on_tool_call).finish()
+    except LLMMockError as error:
+        raise drop_library_frames(error) from error.__cause__
+
+
+def drop_library_frames(error: LLMMockError) -> LLMMockError:
+    """Remove the frames of an error if none is of the application, so that it ends in the test."""
+    entry = error.__traceback__
+    while entry is not None:
+        package = str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in LIBRARIES:
+            return error
+        entry = entry.tb_next
+    return error.with_traceback(None)
 
 
 def _get_session(agent: object, prompt: object, function: str) -> AgentSession:

@@ -13,7 +13,7 @@ from llm_mock.core.keys import make_passed_key
 from llm_mock.core.request import copy_json, describe_attachments, describe_tool
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import find_nearest, suggest_nearest
+from llm_mock.support.text import find_nearest, shorten, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.request import Request
@@ -95,6 +95,11 @@ class Call(dict[str, Any]):
     It is None if prompt and system prompt are all messages, so that a long history takes little
     memory."""
     _test: str | None
+
+    def __repr__(self) -> str:
+        """Return one short line, because pytest shows the calls of a failed `len(calls) == 2`."""
+        prompt = shorten(self.get("prompt", ""))
+        return f"<Call {self.get('number')}: {self.get('model_id')} {prompt}>"
 
     def __missing__(self, key: object) -> Any:
         name = SYNONYMS.get(str(key), str(key))

@@ -31,6 +31,8 @@ QUOTABLE = (bool, int, float, datetime.date)
 """The types that YAML may read from a text without quotes."""
 SHOWN_NUMBER = 10**20
 """The limit from which messages omit a whole number."""
+TEXT_SYNONYMS = {"answer", "content", "output", "reply", "response"}
+"""Words for the text of a reply, which has the key `text`."""
 EXTENSION = "x-"
 Schema = JSONObject
 """A JSON schema."""
@@ -130,6 +132,8 @@ def _create_problem(
         for part in parts:
             known += part.get("properties", {})
         suggestion = suggest_name(str(key), known)
+        if key in TEXT_SYNONYMS and "text" in known:
+            suggestion = "; did you mean 'text'?"
         text = f"unknown key {key!r}{suggestion}"
         return Problem((*location, key), text, True)
     location, parts = _resolve_steps(steps, schema)

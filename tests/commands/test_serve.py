@@ -340,6 +340,13 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
             "replies:\n  - {model: m, txt: Hello}",
             "script.yaml:2: reply 1: unknown key 'txt'; did you mean 'text'?",
         ),
+        *(
+            (
+                f"replies:\n  - {{model: m, {key}: Hello}}",
+                f"script.yaml:2: reply 1: unknown key '{key}'; did you mean 'text'?",
+            )
+            for key in ("answer", "content", "output", "reply", "response")
+        ),
         ("replies:\n  - {text: a}\n  - {model: m}", "script.yaml:3: reply 2: has no content."),
         (
             "replies:\n  - {text: a, data: {}}",

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from llm_mock import Latency, MockLLMModel, create_mock_get_model
-from llm_mock.core.call import restore_call
+from llm_mock.core.call import Call, restore_call
 from llm_mock.core.history import History
 from llm_mock.core.records import format_call, format_request
 from llm_mock.core.request import to_plain_json
@@ -140,6 +140,17 @@ def test_every_model_in_order_of_the_calls() -> None:
     assert [len(get_model.calls_of(name)) for name in ("a", "b", "c")] == [1, 2, 0]
     get_model.script("a", "first", "second")
     assert repr(get_model) == "<LLMMock: 2 replies available, 3 calls>"
+
+
+def test_a_call_is_shown_on_one_short_line() -> None:
+    get_model = create_mock_get_model()
+    get_model("b").prompt("Hello\nthere")
+    get_model("b").prompt("Hello\n" * 9_999)
+    short, long = map(repr, get_model.calls)
+    assert short == "<Call 1: b 'Hello\\nthere'>"
+    assert long.startswith("<Call 2: b 'Hello\\nHello")
+    assert len(long) < 200
+    assert repr(Call()) == "<Call None: None ''>"
 
 
 def test_no_call_of_many_threads_is_lost() -> None:

@@ -68,6 +68,62 @@ def test_a_test_that_forgets_to_await_fails(pytester: pytest.Pytester) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "agent",
+    ["Agent('m', mcp_servers=[MCPServer('python nowhere.py')])", "Agent('m')"],
+    ids=["server", "tool"],
+)
+@pytest.mark.parametrize(
+    ("definition", "run"),
+    [
+        ("def test_it(aitest_run_sync, mock_llm_responses):", "aitest_run_sync"),
+        ("async def test_it(aitest_run, mock_llm_responses):", "await aitest_run"),
+    ],
+    ids=["sync", "async"],
+)
+def test_the_mistake_of_a_run_is_shown_at_the_line_of_the_test(
+    pytester: pytest.Pytester, agent: str, definition: str, run: str
+) -> None:
+    pytester.makepyfile(
+        test_it=f"""
+        import pytest
+        from llm_mock import ToolCall
+        from llm_mock.agents import Agent, MCPServer
+
+        @pytest.mark.asyncio
+        {definition}
+            mock_llm_responses.script("m", ToolCall("weather", {{}}), "Done")
+            {run}({agent}, "Hi")
+        """
+    )
+    result = pytester.runpytest("-W", "ignore::pytest.PytestWarning")
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines([r"test_it.py:8: (ServerError|InvalidToolCall)"])
+    assert "concurrent" not in result.stdout.str()
+    assert "tenacity" not in result.stdout.str()
+
+
+def test_the_line_of_a_tool_of_the_application_is_shown(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import llm
+        from llm_mock import ToolCall
+        from llm_mock.agents import Agent, CLIServer
+
+        def log(call):
+            llm.get_model("gpt-4o").prompt("Hi").text()
+
+        def test_it(aitest_run_sync, mock_llm_responses):
+            mock_llm_responses.script("m", ToolCall("git_execute", {"args": "version"}), "Done")
+            agent = Agent("m", cli_servers=[CLIServer("git", "git")])
+            aitest_run_sync(agent, "Hi", on_tool_call=log)
+        """
+    )
+    result = pytester.runpytest("-o", "llm_mock_strict=error")
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines([r"test_it.py:6: UnexpectedCall"])
+
+
 def test_a_failure_shows_the_transcripts_of_its_test_only(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         with_agents(
