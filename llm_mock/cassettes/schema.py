@@ -13,6 +13,7 @@ import pydantic
 from llm_mock.core.request import describe_tool, to_plain_json
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import check_finite
+from llm_mock.support.text import join_alternatives
 
 if TYPE_CHECKING:
     from llm_mock.core.request import Request
@@ -232,8 +233,7 @@ class RecordedHTTP(_StrictModel):
 
         known = list_apis()
         if api not in known:
-            *others, last = map(repr, known)
-            raise ValueError(f"should be {', '.join(others)} or {last}")
+            raise ValueError(f"should be {join_alternatives(map(repr, known))}")
         return api
 
     @pydantic.field_validator("headers")

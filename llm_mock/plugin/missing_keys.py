@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from llm_mock.core.context import has_passthrough
 from llm_mock.support.environment import PLACES
 from llm_mock.support.exceptions import get_exception_text
+from llm_mock.support.text import join_alternatives
 
 VARIABLES = frozenset(
     {
@@ -93,16 +94,14 @@ def explain_missing_key(error: BaseException | None) -> str:
         return ""
     name = missing[0]
     value = PLACES.get(name, "test")
-    *others, last = missing
-    listed = f"{', '.join(others)} or {last}" if others else last
     if has_passthrough():
         need = "Only models of ini llm_mock_passthrough need a real key."
     else:
         need = "No real key is needed."
     return (
-        f"{listed} is not set, and llm_mock does not change the environment. Set it in the test: "
-        f'monkeypatch.setenv("{name}", "{value}"). For a client that is made at import, set it in '
-        f'conftest.py: os.environ["{name}"] = "{value}". {need}'
+        f"{join_alternatives(missing)} is not set, and llm_mock does not change the environment. "
+        f'Set it in the test: monkeypatch.setenv("{name}", "{value}"). For a client that is made '
+        f'at import, set it in conftest.py: os.environ["{name}"] = "{value}". {need}'
     )
 
 

@@ -436,12 +436,11 @@ def read_choice(
 
 def _build_choice_error(name: str, value: object, choices: Sequence[str]) -> pytest.UsageError:
     """Return the error about a value that is not one of the choices."""
-    from llm_mock.support.text import suggest_nearest
+    from llm_mock.support.text import join_alternatives, suggest_nearest
 
-    *first, last = choices
     nearest = suggest_nearest(str(value), choices) or "."
     return pytest.UsageError(
-        f"ini {name} = {value!r} is not supported{nearest} Write {', '.join(first)} or {last}."
+        f"ini {name} = {value!r} is not supported{nearest} Write {join_alternatives(choices)}."
     )
 
 
