@@ -224,6 +224,23 @@ def test_a_passed_test_that_misspells_the_model_of_a_reply_is_told_the_called_on
     assert result.stdout.str().count("is misspelt, write") == 2
 
 
+@pytest.mark.parametrize(("option", "is_shown"), [("-q", True), ("-qq", False)])
+def test_a_misspelt_model_is_told_in_a_quiet_run_too(
+    pytester: pytest.Pytester, option: str, is_shown: bool
+) -> None:
+    pytester.makepyfile(test_it=MISSPELT_MODELS)
+    result = pytester.runpytest(option)
+    told = [line for line in result.outlines if "is misspelt, write" in line]
+    expected = [
+        "llm-mock: test_it.py::test_misspelt: not used: the reply for 'gpt-4o-mni' (test_it.py:9). "
+        "If its model is misspelt, write 'gpt-4o-mini'.",
+        "llm-mock: test_it.py::test_misspelt_in_http: not used: the reply for 'claude-sonet-4' "
+        "(test_it.py:14). If its model is misspelt, write 'claude-sonnet-4'.",
+    ]
+    assert sorted(told) == (expected if is_shown else [])
+    result.stdout.no_fnmatch_line("Answered by default*")
+
+
 @pytest.mark.parametrize("arguments", [("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")])
 def test_all_workers_together_have_one_summary(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
