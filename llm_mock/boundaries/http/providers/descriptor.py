@@ -134,8 +134,6 @@ class ProviderDescriptor(NamedTuple):
         Returns:
             The reason; None for the normal end of a reply, with or without tool calls.
         """
-        for common, own in self.finish_reasons.items():
-            if own == reason:
-                reason = common
-                break
+        common_reasons = {own: common for common, own in self.finish_reasons.items()}
+        reason = common_reasons.get(reason, reason)
         return None if reason in ("stop", "tool_calls") else reason
