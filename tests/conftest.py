@@ -127,8 +127,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
+def pytest_collection() -> None:
+    """Collect the tests without garbage collection, which takes a fifth of the time."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Exempt the modules of all tests from garbage collection, which takes a second with them."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
