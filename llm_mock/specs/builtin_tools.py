@@ -234,7 +234,7 @@ def _decode(body: bytes, charset: str | None, is_complete: bool) -> str:
 
 def _remove_secrets(url: httpx2.URL) -> str:
     """Return a URL for messages, without user, password and query."""
-    public = url.copy_with(username=None, password=None, query=None, fragment=None)
+    public = url.copy_with(userinfo=b"", query=None, fragment=None)
     return shorten_message(str(public))
 
 

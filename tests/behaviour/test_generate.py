@@ -331,6 +331,15 @@ def test_what_cannot_be_generated_is_an_error_that_says_where_and_why(
     assert str(caught.value).endswith("Configure a reply with set(…, schema=…).")
 
 
+@pytest.mark.parametrize(
+    ("title", "name"), [({}, '{"const": 1, "type": "string"}'), ({"title": "Town"}, "Town")]
+)
+def test_the_error_names_the_schema(title: dict[str, Any], name: str) -> None:
+    with pytest.raises(LLMMockError) as caught:
+        generate_instance({"const": 1, "type": "string", **title})
+    assert str(caught.value).startswith(f"No answer can be generated for the schema {name}: ")
+
+
 def test_many_kinds_that_hold_each_other_end_soon() -> None:
     any_kind = {"anyOf": [{"$ref": f"#/$defs/{number}"} for number in range(20)]}
     kinds: dict[str, Any] = {

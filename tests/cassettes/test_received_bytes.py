@@ -8,13 +8,16 @@ import re
 import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 import requests
 
+from llm_mock import LLMMock
 from llm_mock.cassettes import Cassette
+from llm_mock.core.context import activate
 from tests.cassettes.conftest import Run, serve_as_provider
 from tests.openai_server import QuietServer
 
@@ -187,6 +190,25 @@ def test_nothing_is_sent_to_a_provider_without_a_key(run: Run) -> None:
     assert run.problems[0].startswith("The call to 'm' could not be recorded: LLMMockError: ")
     assert problem in run.problems[0]
     assert not run.path.exists()
+
+
+def test_a_cassette_that_can_no_longer_be_written_is_a_problem_at_once(
+    tmp_path: Path, provider: ByteServer
+) -> None:
+    mock = LLMMock(at_boundary=True)
+    path = tmp_path / "cassette.yaml"
+    mock.cassette = Cassette(path, "all", at_once=True)
+    previous = activate(mock)
+    try:
+        requests.post(provider.url, json=QUESTION)
+        assert path.exists()
+        path.unlink()
+        (path / "in the way").mkdir(parents=True)
+        assert requests.post(provider.url, json=QUESTION).content == provider.content
+    finally:
+        activate(previous)
+    [problem] = mock.problems
+    assert problem.startswith(f"The cassette {path} could not be written: Is a directory")
 
 
 # In Latin-1: no valid UTF-8

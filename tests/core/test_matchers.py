@@ -389,6 +389,7 @@ def strict() -> LLMMock:
 def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: LLMMock) -> None:
     strict.set("other", "x", schema=Answer)
     strict.set_error("third", ValueError("bad"))
+    strict.set("fourth", Reply("Sunny", error=OSError("cut"), error_after=1))
     strict.add("m", "a", prompt="apples", system="brief")
     strict.add("m", "b", prompt=re.compile("pears"), turn=1)
     with pytest.raises(UnexpectedCall) as caught:
@@ -401,6 +402,7 @@ def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: LLMMock)
         "  - m  prompt matches /pears/, turn 1  → 'b'  (HERE)",
         "    does not match: the prompt 'Count the plums' does not match /pears/",
         "  - third  → raises ValueError('bad')  (HERE)",
+        "  - fourth  → 'Sunny', then raises OSError('cut')  (HERE)",
         "  - m  prompt contains 'apples', system contains 'brief'  → 'a'  (HERE)",
         "  - other  schema Answer  → 'x'  (HERE)",
         "Configure one with the fixture mock_llm_responses: "

@@ -179,6 +179,12 @@ def through_command_embed_multi() -> list[float]:
         return first_stored(llm.Collection("documents", sqlite_utils.Database(database)))
 
 
+def test_each_listing_has_the_embedding_models_of_the_mock(mock_llm_calls: LLMMock) -> None:
+    model = mock_llm_calls.get_embedding_model(NAME)
+    assert listed(llm.get_embedding_models()) is model
+    assert listed(entry.model for entry in llm.get_embedding_models_with_aliases()) is model
+
+
 DOORS: dict[str, Callable[[], list[float]]] = {
     "get_embedding_model": lambda: llm.get_embedding_model(NAME).embed("Hello"),
     "get_embedding_model by alias": lambda: llm.get_embedding_model("3-small").embed("Hello"),
