@@ -41,8 +41,8 @@ except ModuleNotFoundError as missing:
         "Run: pip install 'pytest-llm-mock[agents]'"
     ) from None
 
-LIBRARIES = {"anyio", "asyncio", "concurrent", "llm", "llm_mock", "tenacity", "threading"}
-"""The packages through which a run passes before it comes to a tool of the application."""
+LIBRARIES = {"anyio", "asyncio", "concurrent", "contextlib", "llm", "llm_mock", "tenacity"}
+"""The packages whose frames stand between a test and a tool of the application."""
 # Turns are counted here: the limit of `llm` is an error even if the last response calls no tool.
 NO_LIMIT = 0
 
@@ -100,7 +100,8 @@ async def aitest_run(
         # Some providers have only synchronous models.
         return await asyncio.to_thread(run.finish)
     except LLMMockError as error:
-        raise drop_library_frames(error) from error.__cause__
+        _drop_library_frames(error)
+        raise error
 
 
 @functools.wraps(aitest_run)
@@ -142,18 +143,22 @@ def aitest_run_sync(
             server_tools = get_server_pool().tools(servers)
         return _Run(session, model, server_tools, prompt, attachments, on_tool_call).finish()
     except LLMMockError as error:
-        raise drop_library_frames(error) from error.__cause__
+        _drop_library_frames(error)
+        raise error
 
 
-def drop_library_frames(error: LLMMockError) -> LLMMockError:
-    """Remove the frames of an error if none is of the application, so that it ends in the test."""
+def _drop_library_frames(error: LLMMockError) -> None:
+    """Clear the traceback of an error if no frame belongs to the application.
+
+    pytest then shows the line of the test, not that of a library.
+    """
     entry = error.__traceback__
     while entry is not None:
         package = str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
         if package not in LIBRARIES:
-            return error
+            return
         entry = entry.tb_next
-    return error.with_traceback(None)
+    error.__traceback__ = None
 
 
 def _get_session(agent: object, prompt: object, function: str) -> AgentSession:

@@ -12,7 +12,7 @@ from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import LLMMockError
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.validation import Text, Whole
+from llm_mock.support.validation import SYNONYMS, Text, Whole
 
 ErrorName = Literal[
     "rate-limit",
@@ -69,7 +69,10 @@ class ScriptedReply(_Strict):
 
     model: Text = "*"
     """The id of the model, or a glob of ids; `*` matches any model."""
-    text: str | None = None
+    text: str | None = pydantic.Field(
+        default=None,
+        json_schema_extra={SYNONYMS: ["answer", "content", "output", "reply", "response"]},
+    )
     data: Any = pydantic.Field(default_factory=lambda: UNSET)
     chunks: tuple[str, ...] | None = None
     """The text, split as it is streamed."""

@@ -89,9 +89,8 @@ class Recording:
     def report_not_made(self, error: Exception, advice: str = "") -> None:
         """Report that the real call could not be started."""
         model = self._record["model_id"]
-        self._mock.note_problem(
-            f"The call to {model!r} could not be recorded: {type(error).__name__}: {error}{advice}"
-        )
+        problem = f"The call to {model!r} could not be recorded: {type(error).__name__}: {error}"
+        self._mock.note_problem(f"{problem}\n{advice}".rstrip())
         self._mock.record_failure(self._record, error)
 
     def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:

@@ -204,9 +204,11 @@ def _list_old_paths(results: Iterable[FileResult], verifying: bool) -> Iterator[
 
 def _describe_missing(path: Path) -> str:
     """Return the message about a missing path, with the nearest name in its folder."""
-    folder = path.parent
-    names = sorted(other.name for other in folder.iterdir()) if folder.is_dir() else []
-    hint = suggest_nearest(path.name, names) or "."
+    try:
+        others = sorted(map(format_path, path.parent.iterdir()))
+    except OSError:
+        others = []
+    hint = suggest_nearest(format_path(path), others, f"{format_path(path.parent)}{os.sep}") or "."
     return f"There is no file or folder {format_path(path)!r}{hint}"
 
 

@@ -43,7 +43,7 @@ class CallAssertions:
             no_calls: the message if there are no calls.
             other_calls: sentences about further calls that only `assert_not_called` counts; empty
                 if there are none.
-            get_model_id: resolves the alias of a model; None if the calls are to one model.
+            get_model_id: returns the id of a model of `llm` by its alias; None without aliases.
         """
         self._owner = owner
         self._calls = calls
@@ -237,14 +237,16 @@ class CallAssertions:
     def _expect(
         self, prompt_contains: TextMatcher | None, schema: object, conditions: CallConditions
     ) -> ExpectedCall:
-        """Return the expected call, with the id of its model if the conditions have an alias."""
+        """Return the expected call; its model may be an alias for calls through `llm`."""
         __tracebackhide__ = True
+        expected = ExpectedCall(prompt_contains, schema, conditions)
         model = conditions.get("model")
-        # An alias of `llm` may be the id of a model that an SDK called.
-        is_called = any(call.model == model for call in self._calls)
-        if self._get_model_id is not None and isinstance(model, str) and not is_called:
-            conditions = {**conditions, "model": self._get_model_id(model)}
-        return ExpectedCall(prompt_contains, schema, conditions)
+        if self._get_model_id is None or not isinstance(model, str) or not model:
+            return expected
+        # To resolve an alias, `llm` loads its plugins.
+        if any(call.model != model for call in self._calls if "api" not in call):
+            expected.aliased_model = self._get_model_id(model)
+        return expected
 
     def _format_count(self, expected: str) -> str:
         """Return the message about an unexpected number of calls."""

@@ -13,7 +13,7 @@ from llm_mock.core.keys import make_passed_key
 from llm_mock.core.request import copy_json, describe_attachments, describe_tool
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import find_nearest, shorten, suggest_nearest
+from llm_mock.support.text import find_nearest, shorten, shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.request import Request
@@ -98,8 +98,11 @@ class Call(dict[str, Any]):
 
     def __repr__(self) -> str:
         """Return one short line, because pytest shows the calls of a failed `len(calls) == 2`."""
-        prompt = shorten(self.get("prompt", ""))
-        return f"<Call {self.get('number')}: {self.get('model_id')} {prompt}>"
+        model = shorten_name(str(self.get("model_id")))
+        results = self.get("kwargs", {}).get("tool_results", ())
+        # A turn that only returns tool results has an empty prompt.
+        outputs = [result["output"] for result in results]
+        return f"<Call {self.get('number')}: {model} {shorten(self.get('prompt') or outputs)}>"
 
     def __missing__(self, key: object) -> Any:
         name = SYNONYMS.get(str(key), str(key))

@@ -52,7 +52,7 @@ class CallConditions(TypedDict, total=False):
     prompt_equals: str
     """The whole text of the prompt."""
     model: str
-    """The id or an alias of the model."""
+    """The id of the model, or an alias of it for calls through `llm`."""
     system: TextMatcher | Absent
     """A matcher of the system prompt."""
     messages: Sequence[Mapping[str, Any] | str]
@@ -165,6 +165,8 @@ class ExpectedCall:
         self, prompt: TextMatcher | None, schema: Any, conditions: Mapping[str, Any]
     ) -> None:
         __tracebackhide__ = True
+        self.aliased_model: str | None = None
+        """The model whose alias the expected model may be in a call through `llm`."""
         _require_known(conditions)
         for name, value in conditions.items():
             _check_condition(name, value)
@@ -272,6 +274,8 @@ class ExpectedCall:
         values = self.values
         for name in ("model", "stream", "response", "test"):
             actual = getattr(call, name)
+            if name == "model" and "api" not in call and actual == self.aliased_model:
+                continue
             if name in values and actual != values[name]:
                 note = _explain_prefix(values[name], actual) if name == "model" else ""
                 yield f"the {name} is {_format_difference(actual, values[name])}{note}"

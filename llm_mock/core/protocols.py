@@ -110,7 +110,7 @@ class PassthroughCall(Protocol):
 
         Args:
             error: the reason.
-            advice: a further line of the message, with a leading line break.
+            advice: a sentence that ends the message; empty without one.
         """
 
     def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:

@@ -113,7 +113,7 @@ def names_location(text: str, location: str) -> bool:
 
     `app.py:1` is neither in `app.py:12` nor in `my_app.py:1`.
     """
-    return re.search(rf"(?<![\w./-]){re.escape(location)}(?!\d)", text) is not None
+    return re.search(rf"(?<![\w./\\-]){re.escape(location)}(?!\d)", text) is not None
 
 
 def format_origin(location: SourceLocation | None) -> str:

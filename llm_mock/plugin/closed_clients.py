@@ -1,4 +1,4 @@
-"""The explanation of a failure because google-genai closed its client before the call."""
+"""Explain calls through a closed client of google-genai."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ CLOSED = "the client has been closed"
 """The end of the message of httpx and httpx2."""
 SDK = "google.genai."
 ADVICE = (
-    "google-genai closes its HTTP client as soon as nothing refers to genai.Client(), and "
-    "genai.Client().models does not refer to it. Keep the client: client = genai.Client()."
+    "The client was closed before this call. google-genai also closes a client when no variable "
+    "refers to it, so genai.Client().models… fails: keep the client, client = genai.Client()."
 )
 
 
 def explain_closed_client(error: BaseException) -> str:
-    """Advise to keep the client of google-genai if it was closed; else return nothing."""
+    """Return advice for a call through a closed client of google-genai; empty for other errors."""
     if type(error) is not RuntimeError or CLOSED not in get_exception_text(error):
         return ""
     modules = [str(entry.tb_frame.f_globals.get("__name__", "")) for entry in list_frames(error)]

@@ -38,8 +38,6 @@ OWN_FIXTURES = {
 """The public fixtures of the plugin that a project's own may hide by their names."""
 KEYS = "LLM keys"
 """The title of the section with the variables to set."""
-AGENT_RUN = "aitest_run"
-"""The coroutine function that a test must await: without it, the test checks no agent."""
 AGENT_RUNS = pytest.StashKey[Any]()
 
 
@@ -136,6 +134,8 @@ def _check_mock(item: pytest.Item, mock: Mock) -> None:
     # The first problem, because later ones often follow from it.
     if mock.problems:
         _fail_for_problem(mock, mock.problems[0])
+    if "llm_mock.agents.run" in sys.modules:
+        _fail_for_unawaited_run(item)
     message = mock.unused_replies()
     if message:
         _fail_for_unused(item, mock, message)
@@ -273,20 +273,25 @@ def _note_misspelt_model(item: pytest.Item, mock: Mock) -> None:
 
 
 def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:
-    """Warn of replies that were unused because of a missing `await`.
-
-    The test fails if it is strict, or if it should have awaited the run of an agent.
-    """
+    """Warn of replies that were unused because of a missing `await`; fail a strict test."""
     # Imported here: most tests have calls. Without this module, no coroutine was left.
-    from llm_mock.plugin.unawaited import describe_unawaited
+    from llm_mock.plugin.unawaited import warn_of_unawaited
 
-    found = describe_unawaited(mock, item)
-    if found is None:
+    warning = warn_of_unawaited(mock, item)
+    if warning is None:
         return
-    name, message = found
-    if mock.settings.strict == "error" or name == AGENT_RUN:
+    if mock.settings.strict == "error":
+        _fail(str(warning))
+    _warn(item, warning)
+
+
+def _fail_for_unawaited_run(item: pytest.Item) -> None:
+    """Fail a test that did not await the run of an agent."""
+    from llm_mock.plugin.unawaited import find_unawaited_run
+
+    message = find_unawaited_run(item)
+    if message:
         _fail(message)
-    _warn(item, RuntimeWarning(message))
 
 
 def _warn(item: pytest.Item, warning: Warning) -> None:
@@ -406,7 +411,7 @@ def _add_sections(
 
 
 def _explain_known_errors(error: BaseException) -> dict[str, str]:
-    """Explain errors of libraries and of names, by section title; texts may be empty."""
+    """Explain the common mistakes behind an error, by section title; texts may be empty."""
     if not is_mocked():
         return {}
     from llm_mock.plugin.closed_clients import explain_closed_client
@@ -445,11 +450,11 @@ def pytest_exception_interact(
         from llm_mock.plugin.misspelt_names import explain_failed_import
 
         explain_failed_import(report, call.excinfo.value)
-        _add_missing_key(report, call.excinfo.value)
+        _add_explanations(report, call.excinfo.value)
 
 
-def _add_missing_key(report: pytest.CollectReport, error: BaseException) -> None:
-    """Name the variable for a file whose import makes a client without a key."""
+def _add_explanations(report: pytest.CollectReport, error: BaseException) -> None:
+    """Explain the error of a file that cannot be imported, such as a client without a key."""
     for title, explanation in _explain_known_errors(error).items():
         if explanation:
             report.sections.append((title, explanation))

@@ -172,14 +172,12 @@ def pytest_terminal_summary(
 ) -> None:
     """Write the recordings, pass rates, late calls, agents and totals of the run.
 
-    If pytest ran nothing, also write which YAML tests on the command line need a setting.
+    If pytest collected nothing, also write which YAML tests need a setting or an option.
     """
-    # Workers of pytest-xdist report an argument without tests as a run without tests.
-    if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
-        from llm_mock.plugin.yaml_arguments import explain_missing_tests
-
-        for line in explain_missing_tests(config):
-            terminalreporter.write_line(f"llm-mock: {line}")
+    # With pytest-xdist, an argument without tests ends with NO_TESTS_COLLECTED.
+    is_empty = exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
+    if is_empty and "deselected" not in terminalreporter.stats:
+        _explain_missing_tests(terminalreporter, config)
     _write_recordings(terminalreporter, config)
     if config.getini("llm_mock_suites"):
         rates = _list_properties(terminalreporter, PASS_RATE)
@@ -197,6 +195,20 @@ def pytest_terminal_summary(
         terminalreporter.write_line(tables(agents))
     _write_totals(terminalreporter, config)
     _write_not_mocked(terminalreporter, config)
+
+
+def _explain_missing_tests(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Write why pytest does not collect the YAML tests on its command line."""
+    names = [argument.partition("::")[0] for argument in config.args]
+    files = [name for name in dict.fromkeys(names) if name.endswith((".yaml", ".yml"))]
+    if not files:
+        return
+    from llm_mock.plugin.yaml_arguments import explain_missing_tests
+
+    for line in explain_missing_tests(files, config):
+        terminalreporter.write_line(f"llm-mock: {line}")
 
 
 def _write_recordings(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -318,7 +330,7 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     if config.get_verbosity() < lowest_verbosity:
         # A misspelt model is a mistake: one -q does not hide it.
         if config.get_verbosity() == -1:
-            for test, note in notes.items():
+            for test, note in list(notes.items())[:SHOWN_TESTS]:
                 terminalreporter.write_line(f"llm-mock: {test}: {note}")
         return
     terminalreporter.section("LLM calls of the run")

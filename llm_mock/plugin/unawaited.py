@@ -27,6 +27,8 @@ RUNS_COROUTINE = re.compile(
     r"(?:\bawait |\b(?:asyncio|anyio|trio)\.run\(|\brun_until_complete\()\s*([\w.]*)"
 )
 """A line that runs a coroutine function, and drops the returned value."""
+AGENT_RUN = "aitest_run"
+"""The coroutine function that runs an agent."""
 _held: dict[int, str] = {}
 """The names of the coroutines that the frames of failed tests hold, by their ids."""
 
@@ -58,29 +60,46 @@ def explain_unawaited(
     return "\n".join(dict.fromkeys(lines))
 
 
-def describe_unawaited(mock: ExplainedMock, item: pytest.Item) -> tuple[str, str] | None:
-    """Return a coroutine that a passed test never awaited, if it left replies unused.
+def find_unawaited_run(item: pytest.Item) -> str:
+    """Return a message about a run of an agent that a passed test never awaited; else nothing."""
+    for name, location in _find_dropped():
+        if name == AGENT_RUN:
+            origin = format_origin(_locate(name, location, item))
+            return (
+                f"{name}() was never awaited{origin}, so no agent ran, and this test checks "
+                f"nothing. Write await {name}(…)."
+            )
+    return ""
+
+
+def warn_of_unawaited(mock: ExplainedMock, item: pytest.Item) -> RuntimeWarning | None:
+    """Return a warning about unused replies of a passed test that never awaited a coroutine.
+
+    It begins like Python's warning, so that the project's filters apply to both.
 
     Args:
         mock: the mock of the test, in which no model was called.
         item: the test.
-
-    Returns:
-        The name of the coroutine, and a message that begins like Python's warning, so that the
-        project's filters apply to both. None if there is no such coroutine.
     """
     dropped = dict(_find_dropped())
     unused = find_unused_replies(mock, ()) if dropped else []
     if not unused:
         return None
     name, location = dropped.popitem()
-    if not is_of_project(location[0], item):
-        location = _find_call(item, name.rpartition(".")[2]) or location
+    origin = format_origin(_locate(name, location, item))
     replies = "\n".join(f"  - {reply.text()}" for reply in unused)
-    return name, (
-        f"coroutine {name!r} was never awaited{format_origin(location)}. No model was called, and "
-        f"replies were not used:\n{replies}\nWrite await before the call, or remove the replies."
+    return RuntimeWarning(
+        f"coroutine {name!r} was never awaited{origin}. No model was called, and replies were not "
+        f"used:\n{replies}\nWrite await before the call, or remove the replies."
     )
+
+
+def _locate(name: str, location: SourceLocation, item: pytest.Item) -> SourceLocation | None:
+    """Return the line of the project that dropped a coroutine, or that created it in the test."""
+    if is_of_project(location[0], item):
+        return location
+    # Python drops the variables of a test when it has ended.
+    return _find_call(item, name.rpartition(".")[2])
 
 
 def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
@@ -88,8 +107,7 @@ def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
     problem = f"The coroutine {name}() was never awaited, so its code did not run"
     method = name.rpartition(".")[2]
     if not is_of_project(location[0], item):
-        # Python drops the variables of a test when it has ended.
-        place = _find_call(item, method)
+        place = _locate(name, location, item)
         return f"{problem}{_advise(name, place, item)}{format_origin(place)}."
     origin = format_origin(location)
     line = linecache.getline(*location)

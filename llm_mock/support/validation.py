@@ -31,8 +31,8 @@ QUOTABLE = (bool, int, float, datetime.date)
 """The types that YAML may read from a text without quotes."""
 SHOWN_NUMBER = 10**20
 """The limit from which messages omit a whole number."""
-TEXT_SYNONYMS = {"answer", "content", "output", "reply", "response"}
-"""Words for the text of a reply, which has the key `text`."""
+SYNONYMS = "x-synonyms"
+"""The key in the schema of a field for wrong names that people often write."""
 EXTENSION = "x-"
 Schema = JSONObject
 """A JSON schema."""
@@ -129,11 +129,13 @@ def _create_problem(
         *owner, key = steps
         location, parts = _resolve_steps(owner, schema)
         known: list[str] = []
+        meant = str(key)
         for part in parts:
-            known += part.get("properties", {})
-        suggestion = suggest_name(str(key), known)
-        if key in TEXT_SYNONYMS and "text" in known:
-            suggestion = "; did you mean 'text'?"
+            for name, field in part.get("properties", {}).items():
+                known.append(name)
+                if key in field.get(SYNONYMS, ()):
+                    meant = name
+        suggestion = suggest_name(meant, known)
         text = f"unknown key {key!r}{suggestion}"
         return Problem((*location, key), text, True)
     location, parts = _resolve_steps(steps, schema)

@@ -217,6 +217,17 @@ def test_it(mock_llm_responses):
     )
 
 
+def test_a_missing_path_is_suggested_with_its_folder(folder: Path) -> None:
+    (folder / "unit").mkdir()
+    (folder / "unit" / "test_app.py").write_text("")
+    message = "There is no file or folder 'unit/test_ap.py'; did you mean 'unit/test_app.py'?"
+    assert run("unit/test_ap.py") == (1, f"Error: {message}\n")
+    assert run("nowhere/test_ap.py") == (
+        1,
+        "Error: There is no file or folder 'nowhere/test_ap.py'.\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -18,6 +18,8 @@ from llm_mock.core.history import History
 from llm_mock.core.records import format_call, format_request
 from llm_mock.core.request import to_plain_json
 
+KEY = "sk-proj-aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"
+
 
 class Answer(BaseModel):
     value: int
@@ -150,7 +152,15 @@ def test_a_call_is_shown_on_one_short_line() -> None:
     assert short == "<Call 1: b 'Hello\\nthere'>"
     assert long.startswith("<Call 2: b 'Hello\\nHello")
     assert len(long) < 200
-    assert repr(Call()) == "<Call None: None ''>"
+    hostile = Call(number=3, model_id=f"a\nb {KEY} " + "x" * 3_000, prompt="Hi")
+    assert len(repr(hostile).splitlines()) == 1
+    assert len(repr(hostile)) < 200
+    assert KEY not in repr(hostile)
+    results = {"tool_results": [{"name": "weather", "output": "sunny"}]}
+    assert repr(Call(number=4, model_id="b", prompt="", kwargs=results)) == (
+        '<Call 4: b ["sunny"]>'
+    )
+    assert repr(Call()) == "<Call None: None []>"
 
 
 def test_no_call_of_many_threads_is_lost() -> None:

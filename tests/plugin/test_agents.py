@@ -103,6 +103,29 @@ def test_the_mistake_of_a_run_is_shown_at_the_line_of_the_test(
     assert "tenacity" not in result.stdout.str()
 
 
+def test_the_cause_of_an_error_in_a_callback_is_shown(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        from llm_mock import ToolCall
+        from llm_mock.agents import Agent, CLIServer
+        from llm_mock.errors import LLMMockError
+
+        def log(call):
+            try:
+                {}["city"]
+            except KeyError:
+                raise LLMMockError("no city")
+
+        def test_it(aitest_run_sync, mock_llm_responses):
+            mock_llm_responses.script("m", ToolCall("git_execute", {"args": "version"}), "Done")
+            agent = Agent("m", cli_servers=[CLIServer("git", "git")])
+            aitest_run_sync(agent, "Hi", on_tool_call=log)
+        """
+    )
+    result = pytester.runpytest()
+    result.stdout.re_match_lines([r"E +KeyError: 'city'", r"E +llm_mock.errors.LLMMockError: no"])
+
+
 def test_the_line_of_a_tool_of_the_application_is_shown(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="""

@@ -11,6 +11,15 @@ GEMINI = """
         mock_llm_responses.set("*", "Hello")
         genai.Client(api_key="x").models.generate_content(model="gemini-2.5-flash", contents="Hi")
 """
+CLOSED = """
+    from google import genai
+
+    def test_it(mock_llm_responses):
+        mock_llm_responses.set("*", "Hello")
+        with genai.Client(api_key="x") as client:
+            pass
+        client.models.generate_content(model="gemini-2.5-flash", contents="Hi")
+"""
 HTTPX = """
     import httpx2
 
@@ -21,15 +30,15 @@ HTTPX = """
 """
 
 
-@pytest.mark.parametrize(("test", "is_explained"), [(GEMINI, True), (HTTPX, False)])
-def test_a_temporary_client_of_google_genai_is_explained(
+@pytest.mark.parametrize(("test", "is_explained"), [(GEMINI, True), (CLOSED, True), (HTTPX, False)])
+def test_a_closed_client_of_google_genai_is_explained(
     pytester: pytest.Pytester, test: str, is_explained: bool
 ) -> None:
     pytester.makepyfile(test)
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines("*RuntimeError: *the client has been closed*")
-    advice = "*Keep the client: client = genai.Client().*"
+    advice = "The client was closed before this call.*keep the client, client = genai.Client().*"
     if is_explained:
         result.stdout.fnmatch_lines(["*- google-genai -*", advice])
     else:

@@ -331,26 +331,37 @@ def test_a_strict_test_fails_for_it(pytester: pytest.Pytester) -> None:
     )
 
 
-def test_a_run_of_an_agent_that_is_not_awaited_fails_any_test(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("mock_llm_responses.set('gpt-5', 'Hello')", "assert result"),
+        ("pass", "assert result"),
+        ("llm.get_model('gpt-4o').prompt('Hi').text()", "assert result"),
+        ("pass", "asyncio.sleep(0)"),
+    ],
+    ids=["a reply", "no reply", "another call", "another coroutine"],
+)
+def test_a_run_of_an_agent_that_is_not_awaited_fails_any_test(
+    pytester: pytest.Pytester, before: str, after: str
+) -> None:
     pytester.makepyfile(
-        test_it="""
-        import pytest
+        test_it=f"""
+        import asyncio, llm, pytest
         from llm_mock.agents import Agent
 
         @pytest.mark.asyncio
         async def test_an_agent(aitest_run, mock_llm_responses):
-            mock_llm_responses.set("gpt-5", "Hello")
+            {before}
             result = aitest_run(Agent("gpt-5"), "Hi")
-            assert result
+            {after}
         """
     )
     result = pytester.runpytest_subprocess("-Wdefault")
-    result.assert_outcomes(failed=1, warnings=1)
+    result.assert_outcomes(failed=1, warnings=1 + after.startswith("asyncio"))
     result.stdout.fnmatch_lines(
         [
-            "*coroutine 'aitest_run' was never awaited (test_it.py:7). No model was called, and "
-            "replies were not used:",
-            "*Write await before the call, or remove the replies.*",
+            "*aitest_run() was never awaited (test_it.py:7), so no agent ran, and this test checks "
+            "nothing. Write await aitest_run(…).",
         ]
     )
 

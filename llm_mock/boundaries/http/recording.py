@@ -12,6 +12,7 @@ from llm_mock.behaviour.provider_errors import ReceivedError
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http import event_stream
 from llm_mock.boundaries.http.chunks import ToolCallCollector
+from llm_mock.boundaries.http.clients import read_client
 from llm_mock.boundaries.http.protocols.openai_responses import store_provider_response
 from llm_mock.boundaries.http.protocols.protocol import parse_json_or_text
 from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
@@ -89,20 +90,23 @@ def start_recording(
     provider = find_provider_of_host(host, None)
     if has_placeholder and provider:
         problem = LLMMockError(
-            f"There is no API key for {host}, so nothing was sent. Set "
-            f"{_get_key_variable(provider)}, and record again."
+            f"There is no API key for {host}, so nothing was sent. "
+            f"{_advise_on_key(provider, sent)}, and record again."
         )
         call.report_not_made(problem)
         raise problem
     return (recording_class or WireRecording)(call, request, sent, mock)
 
 
-def _get_key_variable(provider: str) -> str:
-    """Return the environment variable from which the SDK of a provider reads its key."""
-    for classes in get_descriptor(provider).clients.values():
-        for key in classes.values():
-            return key.variables[0]
-    return "the environment variable that the client reads"
+def _advise_on_key(provider: str, sent: WireRequest) -> str:
+    """Name the variable with the key, if the client is the provider's own SDK."""
+    is_own_sdk = read_client(sent.headers.items()).sdk == provider
+    # Vertex AI takes Google's credentials instead of a key.
+    if is_own_sdk and "aiplatform" not in sent.host:
+        for classes in get_descriptor(provider).clients.values():
+            for key in classes.values():
+                return f"Set {key.variables[0]}"
+    return "Pass a key to the client, or set the environment variable that it reads"
 
 
 class WireRecording:

@@ -114,10 +114,13 @@ class MockedModelMixin:
         mock = self.mock()
         never = f"Model {self.model_id!r} was never called."
         respelt = ""
+        get_model_id = None
         if mock is not None:
+            get_model_id = mock.configurator.get_model_id
             never = explain_missing_calls(mock, self.model_id)
             respelt = mock.explain_respelt_model(self.model_id)
-        return CallAssertions(f"model {self.model_id!r}", self.call_history, never, respelt)
+        owner = f"model {self.model_id!r}"
+        return CallAssertions(owner, self.call_history, never, respelt, get_model_id)
 
     @property
     def last_call(self) -> Call:

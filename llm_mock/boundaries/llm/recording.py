@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 ADVICE = (
-    "\nRecording needs the plugin of the real model and its key (`llm keys set`, or an environment "
+    "Recording needs the plugin of the real model and its key (`llm keys set`, or an environment "
     "variable)."
 )
 

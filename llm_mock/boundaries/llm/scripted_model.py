@@ -168,15 +168,8 @@ class ScriptedMixin(PermissiveModel, MockedModelMixin):
             model_name: the model id; a subclass may set `model_id` instead.
             default_response: the reply if no other is configured; by default `{"success": True}`.
             mock: returns the mock that answers at the time of a call; by default one of its own.
-
-        Raises:
-            TypeError: neither `model_name` nor a subclass has the id.
         """
-        __tracebackhide__ = True
         self.model_id = model_name or self.model_id
-        if not self.model_id:
-            name = type(self).__name__
-            raise TypeError(f"{name} needs the id of a model, such as {name}('gpt-4o').")
         if mock is not None:
             vars(self)["mock"] = mock  # found before the method of that name
         if default_response is not None:

@@ -283,6 +283,10 @@ def test_a_parameter_of_another_api_is_told_the_name_of_its_own(
             "system",
             "In Gemini, the system prompt is in 'systemInstruction', outside of 'contents'.",
         ),
+        (
+            "developer",
+            "In Gemini, the system prompt is in 'systemInstruction', outside of 'contents'.",
+        ),
         ("tool", "In Gemini, the role of a function's result is 'user'."),
         ("narrator", None),
     ],

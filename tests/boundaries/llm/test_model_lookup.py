@@ -19,6 +19,7 @@ from llm.cli import cli, load_conversation
 import llm_mock
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
 from llm_mock.errors import InvalidReply
+from tests.conftest import RunPython
 
 BOUND_AT_IMPORT = llm.get_model("gpt-4o-mini")
 ASYNC_BOUND_AT_IMPORT = llm.get_async_model("gpt-4o-mini")
@@ -196,21 +197,40 @@ def test_alias_and_model_id_are_one_model(mock_llm_responses: ResponseConfigurat
 
 def test_assertions_accept_an_alias_of_the_called_model(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", "Hello")
-    llm.get_model("4o-mini").prompt("Hi")
+    model = llm.get_model("4o-mini")
+    model.prompt("Hi")
     mock_llm_responses.assert_called_once_with("Hi", model="4o-mini")
+    mock_llm_responses.get_model("4o-mini").assert_called_once_with("Hi", model="4o-mini")
     mock_llm_responses.assert_not_called_with("Hi", model="4o")
     with pytest.raises(AssertionError, match="Expected no call to any model that matches"):
         mock_llm_responses.assert_not_called_with("Hi", model="4o-mini")
-    with pytest.raises(AssertionError, match="the model is 'gpt-4o-mini', not 'gpt-4o'"):
+    with pytest.raises(AssertionError, match="the model is 'gpt-4o-mini', not '4o'"):
         mock_llm_responses.assert_called_with("Hi", model="4o")
+    with pytest.raises(AssertionError, match="the model is 'gpt-4o-mini', not ''"):
+        mock_llm_responses.assert_called_with("Hi", model="")
 
 
-def test_the_id_of_a_called_model_is_no_alias(mock_llm_responses: LLMMock) -> None:
+def test_an_alias_of_llm_is_another_model_for_an_sdk(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", "Hello")
     with openai.OpenAI(api_key="x") as client:
         message = {"role": "user", "content": "Hi"}
-        client.chat.completions.create(model="4o-mini", messages=[message])  # type: ignore[list-item]
-    mock_llm_responses.assert_called_once_with("Hi", model="4o-mini")
+        for name in ("4o-mini", "gpt-4-turbo"):
+            client.chat.completions.create(model=name, messages=[message])  # type: ignore[list-item]
+    mock_llm_responses.assert_called_with("Hi", model="4o-mini")
+    mock_llm_responses.assert_not_called_with("Hi", model="gpt-4o-mini")
+    # An id at OpenAI, and in llm an alias of gpt-4-turbo.
+    mock_llm_responses.assert_not_called_with("Hi", model="gpt-4-turbo-preview")
+    llm.get_model("4o-mini").prompt("Ho")
+    mock_llm_responses.assert_called_with("Ho", model="4o-mini")
+    mock_llm_responses.assert_not_called_with("Hi", model="gpt-4-turbo-preview")
+
+
+def test_an_assertion_about_no_call_loads_no_plugin(run_python: RunPython) -> None:
+    code = (
+        "import llm.plugins, llm_mock; mock = llm_mock.LLMMock(at_boundary=True); "
+        "mock.assert_not_called_with('Hi', model='4o-mini'); print(llm.plugins._loaded)"
+    )
+    assert run_python(code).stdout == "False\n"
 
 
 def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: LLMMock) -> None:

@@ -134,6 +134,6 @@ class ProviderDescriptor(NamedTuple):
         Returns:
             The reason; None for the normal end of a reply, with or without tool calls.
         """
-        common_reasons = {own: common for common, own in self.finish_reasons.items()}
-        reason = common_reasons.get(reason, reason)
+        names = (common for common, own in self.finish_reasons.items() if own == reason)
+        reason = next(names, reason)
         return None if reason in ("stop", "tool_calls") else reason

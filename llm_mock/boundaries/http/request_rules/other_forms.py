@@ -140,10 +140,11 @@ MODES = {
 """The form of each tool choice without a name, by API; the key may be another API's word."""
 ROLES = {
     "assistant": "the role of the model is 'model'",
+    "developer": "the system prompt is in 'systemInstruction', outside of 'contents'",
     "system": "the system prompt is in 'systemInstruction', outside of 'contents'",
     "tool": "the role of a function's result is 'user'",
 }
-"""What Gemini has instead of roles of other APIs."""
+"""Gemini's equivalents of other APIs' roles."""
 BARE = "a bare function"
 TOOL_PLACE = re.compile(r"tools\W(\d+)\W?(\.function_declarations\[(\d+)\])?")
 """The place of a tool in an error: `tools[0].name` or `tools.0.custom.name`."""
@@ -183,7 +184,10 @@ def advise_on_form(sent: WireRequest, error: WireError) -> str:
         return ""
     refusal = RefusedRequest(api, body, error)
     advisers = (
-        *(_advise_on_tool, _advise_on_choice, _advise_on_format, _advise_on_parameter),
+        _advise_on_tool,
+        _advise_on_choice,
+        _advise_on_format,
+        _advise_on_parameter,
         _advise_on_role,
     )
     for advise in advisers:
