@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import llm_mock
@@ -19,6 +20,17 @@ from tests.conftest import RunPython
 from tests.expected import compare_bytes
 
 HELP = Path(__file__).parent / "help"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["test"], ["test", "-s"], ["run"], ["validate"], ["migrate"], ["import"]],
+    ids=" ".join,
+)
+def test_the_shell_completes_the_names_of_files(arguments: list[str]) -> None:
+    shell = ShellComplete(main, {}, "llm-mock", "_LLM_MOCK_COMPLETE")
+    [completion] = shell.get_completions(arguments, "te")
+    assert (completion.value, completion.type) == ("te", "file")
 
 
 def test_the_catalogue_is_listed_in_columns() -> None:

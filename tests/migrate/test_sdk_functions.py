@@ -348,6 +348,9 @@ def test_whether_there_was_a_call(tmp_path: Path, assertion: str, new: str) -> N
     patch = f'"app.Completions.create", return_value={COMPLETION}'
     body, reason = migrate(tmp_path, patch, after=assertion)
     assert (body.splitlines()[-1], reason) == (new, "")
+    patch = f'"litellm.acompletion", new_callable=AsyncMock, return_value={COMPLETION}'
+    body, reason = migrate(tmp_path, patch, after=assertion.replace("call_args", "await_args"))
+    assert (body.splitlines()[-1], reason) == (new, "")
 
 
 @pytest.mark.parametrize(
