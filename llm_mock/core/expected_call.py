@@ -271,14 +271,20 @@ class ExpectedCall:
             value = find_option(call, name)
             if value is not ABSENT:
                 yield f"the option {name} is {_format(value)}, but it must be absent"
+        yield from self._model_misses(call)
         values = self.values
-        for name in ("model", "stream", "response", "test"):
+        for name in ("stream", "response", "test"):
             actual = getattr(call, name)
-            if name == "model" and "api" not in call and actual == self.aliased_model:
-                continue
             if name in values and actual != values[name]:
-                note = _explain_prefix(values[name], actual) if name == "model" else ""
-                yield f"the {name} is {_format_difference(actual, values[name])}{note}"
+                yield f"the {name} is {_format_difference(actual, values[name])}"
+
+    def _model_misses(self, call: Call) -> Iterator[str]:
+        """Yield a phrase if the model differs, and is not the one of an alias of `llm`."""
+        expected = self.values.get("model", call.model)
+        if call.model == expected or ("api" not in call and call.model == self.aliased_model):
+            return
+        note = _explain_prefix(expected, call.model)
+        yield f"the model is {_format_difference(call.model, expected)}{note}"
 
     def _list_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase if the messages, the tool results or the token counts differ."""

@@ -175,8 +175,7 @@ def pytest_terminal_summary(
     If pytest collected nothing, also write which YAML tests need a setting or an option.
     """
     # With pytest-xdist, an argument without tests ends with NO_TESTS_COLLECTED.
-    is_empty = exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
-    if is_empty and "deselected" not in terminalreporter.stats:
+    if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
         _explain_missing_tests(terminalreporter, config)
     _write_recordings(terminalreporter, config)
     if config.getini("llm_mock_suites"):
@@ -203,7 +202,8 @@ def _explain_missing_tests(
     """Write why pytest does not collect the YAML tests on its command line."""
     names = [argument.partition("::")[0] for argument in config.args]
     files = [name for name in dict.fromkeys(names) if name.endswith((".yaml", ".yml"))]
-    if not files:
+    # Other plugins may collect YAML files, too.
+    if not files or "deselected" in terminalreporter.stats:
         return
     from llm_mock.plugin.yaml_arguments import explain_missing_tests
 
@@ -330,8 +330,7 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     if config.get_verbosity() < lowest_verbosity:
         # A misspelt model is a mistake: one -q does not hide it.
         if config.get_verbosity() == -1:
-            for test, note in list(notes.items())[:SHOWN_TESTS]:
-                terminalreporter.write_line(f"llm-mock: {test}: {note}")
+            _write_misspelt_models(terminalreporter, notes)
         return
     terminalreporter.section("LLM calls of the run")
     budget = config.pluginmanager.get_plugin(RUN_BUDGET)
@@ -342,6 +341,16 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     if answered_by_default:
         replies = _format_default_replies(answered_by_default, notes, has_quoted_ini(config))
         terminalreporter.write_line(replies)
+
+
+def _write_misspelt_models(
+    terminalreporter: pytest.TerminalReporter, notes: Mapping[str, str]
+) -> None:
+    """Write the tests that misspelt the model of a reply, each with a note."""
+    for test in list(notes)[:SHOWN_TESTS]:
+        terminalreporter.write_line(f"llm-mock: {test}: {notes[test]}")
+    if len(notes) > SHOWN_TESTS:
+        terminalreporter.write_line(f"llm-mock: … {len(notes) - SHOWN_TESTS} more")
 
 
 def _format_totals(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import pydantic
@@ -128,15 +128,7 @@ def _create_problem(
     if kind == "extra_forbidden":
         *owner, key = steps
         location, parts = _resolve_steps(owner, schema)
-        known: list[str] = []
-        meant = str(key)
-        for part in parts:
-            for name, field in part.get("properties", {}).items():
-                known.append(name)
-                if key in field.get(SYNONYMS, ()):
-                    meant = name
-        suggestion = suggest_name(meant, known)
-        text = f"unknown key {key!r}{suggestion}"
+        text = f"unknown key {key!r}{_suggest_key(str(key), parts)}"
         return Problem((*location, key), text, True)
     location, parts = _resolve_steps(steps, schema)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -144,6 +136,17 @@ def _create_problem(
     if kind == "missing":
         return Problem(location, f"{location[-1]!r} is missing", True)
     return Problem(location, _describe_problem(details), False)
+
+
+def _suggest_key(key: str, parts: Iterable[Schema]) -> str:
+    """Return the end of a message about an unknown key: the nearest key, or all keys."""
+    known: list[str] = []
+    for part in parts:
+        for name, field in part.get("properties", {}).items():
+            known.append(name)
+            if key in field.get(SYNONYMS, ()):
+                key = name
+    return suggest_name(key, known)
 
 
 def _describe_unknown_tag(
