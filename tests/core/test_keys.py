@@ -73,7 +73,7 @@ def test_the_key_cannot_be_read_from_what_is_recorded() -> None:
         f"{key!r:>10}",
         "%s" % key,  # noqa: UP031
         json.dumps([key]),
-        repr(model.call_history),
+        repr(dict(model.call_history[0])),
     ]
     assert [text for text in shown if KEY in text or "[redacted]" not in text] == []
     assert KEY.encode() not in pickle.dumps(key)
