@@ -198,7 +198,11 @@ def test_the_calls_of_an_old_library_are_marked(version: Any, is_outdated: bool)
     message = explain_version("httpx", "0.22.9") if is_outdated else None
     client = Client()
     assert client.send("a", number=1) == ("a", 1, message)
-    assert asyncio.run(client.send_async("a", number=1)) == ("a", 1, message)
+
+    async def send_and_look() -> Any:
+        return await client.send_async("a", number=1), outdated_call.get()
+
+    assert asyncio.run(send_and_look()) == (("a", 1, message), None)
     with pytest.raises(LookupError):
         client.fail()
     assert client.other() is None
