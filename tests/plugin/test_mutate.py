@@ -504,8 +504,15 @@ def test_the_runs_leave_no_trace_in_results_warnings_and_sums(pytester: pytest.P
         def test_warns(mock_llm_responses, record_property):
             record_property("key", "value")
             warnings.warn("only once")
+            print("printed")
             greet("Ann")
         """,
+    )
+    # pytest keeps what a test printed until the end of the run.
+    pytester.makeconftest(
+        "def pytest_sessionfinish(session):\n"
+        "    [item] = session.items\n"
+        "    assert [text for *_, text in item._report_sections] == ['printed\\n']\n"
     )
     options = (
         "-W",
