@@ -6,11 +6,12 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 import requests
@@ -79,10 +80,12 @@ def post(url: str, **headers: str) -> requests.Response:
         ("*", "identity"),
     ],
 )
+@pytest.mark.parametrize("send", [requests.post, httpx2.post], ids=["requests", "httpx2"])
 def test_a_provider_is_asked_only_for_encodings_that_can_be_recorded(
-    run: Run, provider: ByteServer, accepted: str, sent: str
+    run: Run, provider: ByteServer, accepted: str, sent: str, send: Callable[..., object]
 ) -> None:
-    run("all", lambda: post(provider.url, accept_encoding=accepted))
+    headers = {"accept-encoding": accepted}
+    run("all", lambda: send(provider.url, json=QUESTION, headers=headers))
     assert provider.accepted == sent
     assert run.problems == []
 

@@ -459,6 +459,16 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
     assert "_pytest/" not in result.stdout.str(), "frames of pytest are shown"
 
 
+def test_an_error_of_a_hook_of_the_project_is_shown_as_in_any_test(
+    pytester: pytest.Pytester,
+) -> None:
+    write(pytester, "tests/llm/numbers.yaml", PASSES)
+    pytester.makeconftest("def pytest_runtest_call(item): raise ValueError('of the project')")
+    result = pytester.runpytest(*DRY)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *ValueError: of the project", "conftest.py:1: ValueError"])
+
+
 def test_a_check_cannot_have_a_fixture_that_is_no_json(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\n")
     write(pytester, "conftest.py", CONFTEST)
