@@ -42,7 +42,9 @@ def _suggest_await(frames: list[FrameType]) -> str:
         return "Await the coroutine instead of calling asyncio.run(…)"
     while frames and _get_module(frames[-1]).startswith("asyncio."):
         frames = frames[:-1]
-    package = _get_package(frames[-1]) if frames else ""
+    if not frames:
+        return ""
+    package = _get_package(frames[-1])
     for frame in reversed(frames):
         # The names of functions that call the library say nothing about this loop.
         if _get_package(frame) != package:

@@ -471,12 +471,13 @@ def test_the_line_of_a_monkeypatch_is_not_looked_for_in_another_language(tmp_pat
     assert find_setattr(functools.partial(print), "OpenAI.put") == ""
 
 
-@pytest.mark.parametrize(("test", "line"), [("first", 2), ("second", 4)])
+@pytest.mark.parametrize(("test", "line"), [("first", 3), ("second", 6)])
 def test_a_monkeypatch_on_the_last_line_of_a_test_is_its_own(
     tmp_path: Path, test: str, line: int
 ) -> None:
     file = tmp_path / "test_patches.py"
-    patch = "    patch.setattr(OpenAI, 'put', 1)\n"
+    # Another patch may have the attribute as its value.
+    patch = "    patch.setattr(app, 'put', OpenAI.put)\n    patch.setattr(OpenAI, 'put', 1)\n"
     file.write_text(f"def first(patch):\n{patch}def second(patch):\n{patch}", encoding="utf-8")
     names: dict[str, Any] = {}
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
