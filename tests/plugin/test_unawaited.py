@@ -122,9 +122,10 @@ HANDLED = """
 
 @pytest.mark.parametrize(
     "statement",
-    # pytest reads the source of the failed line, and ignores all warnings meanwhile.
-    ["import json; json.loads('no')", "assert False"],
-    ids=["within Python", "in the test"],
+    # pytest reads the source of the failed line, and ignores all warnings meanwhile. Without
+    # garbage collection, only the error keeps the coroutine.
+    ["import json; json.loads('no')", "assert False", "import gc; gc.disable(); assert False"],
+    ids=["within Python", "in the test", "not collected"],
 )
 def test_a_coroutine_of_a_handled_error_is_named(statement: str, pytester: pytest.Pytester) -> None:
     tests = TESTS.format(statement="pass") + HANDLED.format(statement=statement)
