@@ -107,7 +107,7 @@ def _format(name: str, location: SourceLocation, item: pytest.Item) -> str:
     problem = f"The coroutine {name}() was never awaited, so its code did not run"
     method = name.rpartition(".")[2]
     if not is_of_project(location[0], item):
-        place = _locate(name, location, item)
+        place = _find_call(item, method)
         return f"{problem}{_advise(name, place, item)}{format_origin(place)}."
     origin = format_origin(location)
     line = linecache.getline(*location)

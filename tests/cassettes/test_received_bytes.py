@@ -179,16 +179,28 @@ def test_events_are_read_however_they_are_separated(
     assert call.response.raw == [*expected, *done]
 
 
-def test_nothing_is_sent_to_a_provider_without_a_key(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("url", "advice"),
+    [
+        ("https://api.openai.com/v1", "Set OPENAI_API_KEY"),
+        # The variable for Groq is one that OpenAI's SDK does not read.
+        (
+            "https://api.groq.com/openai/v1",
+            "Pass a key to the client, or set the environment variable that it reads",
+        ),
+    ],
+)
+def test_nothing_is_sent_to_a_provider_without_a_key(run: Run, url: str, advice: str) -> None:
     def ask() -> str:
-        with openai.OpenAI(max_retries=0) as client, pytest.raises(openai.APIError) as caught:
+        with (
+            openai.OpenAI(base_url=url, max_retries=0) as client,
+            pytest.raises(openai.APIError) as caught,
+        ):
             client.chat.completions.create(**QUESTION)  # type: ignore[call-overload]
         return str(caught.value)
 
-    problem = (
-        "There is no API key for api.openai.com, so nothing was sent. Set OPENAI_API_KEY, and "
-        "record again."
-    )
+    host = url.split("/")[2]
+    problem = f"There is no API key for {host}, so nothing was sent. {advice}, and record again."
     assert problem in run("all", ask)
     assert run.problems[0].startswith("The call to 'm' could not be recorded: LLMMockError: ")
     assert problem in run.problems[0]

@@ -87,8 +87,8 @@ def start_recording(
     secrets = sent.secrets()
     has_placeholder = any(PLACEHOLDER_KEY in secret for secret in secrets)
     # The application's own server may not need a key.
-    provider = find_provider_of_host(host, None)
-    if has_placeholder and provider:
+    provider = find_provider_of_host(host, None) if has_placeholder else None
+    if provider is not None:
         problem = LLMMockError(
             f"There is no API key for {host}, so nothing was sent. "
             f"{_advise_on_key(provider, sent)}, and record again."
@@ -103,9 +103,10 @@ def _advise_on_key(provider: str, sent: WireRequest) -> str:
     is_own_sdk = read_client(sent.headers.items()).sdk == provider
     # Vertex AI takes Google's credentials instead of a key.
     if is_own_sdk and "aiplatform" not in sent.host:
-        for classes in get_descriptor(provider).clients.values():
-            for key in classes.values():
-                return f"Set {key.variables[0]}"
+        clients = get_descriptor(provider).clients.values()
+        keys = [key for classes in clients for key in classes.values()]
+        if keys:
+            return f"Set {keys[0].variables[0]}"
     return "Pass a key to the client, or set the environment variable that it reads"
 
 
