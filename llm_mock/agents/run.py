@@ -28,6 +28,7 @@ from llm_mock.boundaries.llm.chains import disable_retries, is_answered_by_mock
 from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
 from llm_mock.support.deadline import Deadline, DeadlinePassed
+from llm_mock.support.exceptions import get_module_name
 from llm_mock.support.text import described, format_error, shorten_name
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _drop_library_frames(error: LLMMockError) -> None:
     """
     entry = error.__traceback__
     while entry is not None:
-        package = str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        package = get_module_name(entry.tb_frame).partition(".")[0]
         if package not in LIBRARIES:
             return
         entry = entry.tb_next

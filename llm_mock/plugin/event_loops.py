@@ -6,7 +6,7 @@ import inspect
 from types import FrameType
 
 from llm_mock.plugin.failures import list_frames
-from llm_mock.support.exceptions import get_exception_text
+from llm_mock.support.exceptions import get_exception_text, get_module_name
 
 LOOP_ERRORS = (
     "asyncio.run() cannot be called from a running event loop",
@@ -38,9 +38,9 @@ def _suggest_await(frames: list[FrameType]) -> str:
     Args:
         frames: the frames of the error, the outermost first.
     """
-    if frames and _get_module(frames[-1]) == "asyncio.runners":
+    if frames and get_module_name(frames[-1]) == "asyncio.runners":
         return "Await the coroutine instead of calling asyncio.run(…)"
-    while frames and _get_module(frames[-1]).startswith("asyncio."):
+    while frames and get_module_name(frames[-1]).startswith("asyncio."):
         frames = frames[:-1]
     if not frames:
         return ""
@@ -55,12 +55,8 @@ def _suggest_await(frames: list[FrameType]) -> str:
     return ""
 
 
-def _get_module(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", ""))
-
-
 def _get_package(frame: FrameType) -> str:
-    return _get_module(frame).partition(".")[0]
+    return get_module_name(frame).partition(".")[0]
 
 
 def _find_async_method(frame: FrameType) -> str:

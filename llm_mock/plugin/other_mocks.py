@@ -14,6 +14,7 @@ import pytest
 from llm_mock.core.source_location import SourceLocation, format_origin
 from llm_mock.plugin.failures import linked_errors, list_frames
 from llm_mock.plugin.mock_messages import is_of_project
+from llm_mock.support.exceptions import get_module_name
 
 OTHER_MOCKS = {
     "pytest_httpx": ("pytest-httpx", "should_mock of its marker httpx_mock"),
@@ -192,7 +193,7 @@ def find_other_mocks(error: BaseException | None, packages: Iterable[str]) -> se
     found = {*packages}
     for each in linked_errors(error):
         for frame in list_frames(each):
-            module = str(frame.tb_frame.f_globals.get("__name__", ""))
+            module = get_module_name(frame.tb_frame)
             found.add(module.partition(".")[0])
     return found & OTHER_MOCKS.keys()
 
