@@ -1332,6 +1332,7 @@ CONSTANTS: dict[str, float] = {
     "behaviour/prompt_rules.py MIN_WORDS": 2,
     "plugin/mutate.py LEAST_SECONDS": 5.0,
     "plugin/mutate.py SLOWEST": 10,
+    "plugin/unawaited.py MAX_VAIN_SEARCHES": 10,
     "report/mutation.py SHOWN_RULE": 70,
     "report/mutation.py VERSION": 1,
     "report/document.py VERSION": 1,

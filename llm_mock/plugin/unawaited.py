@@ -29,6 +29,10 @@ RUNS_COROUTINE = re.compile(
 """A line that runs a coroutine function, and drops the returned value."""
 AGENT_RUN = "aitest_run"
 """The coroutine function that runs an agent."""
+MAX_VAIN_SEARCHES = 10
+"""The number of failed tests of a run after which no more objects are searched for coroutines, if
+none was found. A search takes a tenth of a second where large libraries are loaded."""
+VAIN_SEARCHES = pytest.StashKey[int]()
 _held: dict[int, str] = {}
 """The names of the coroutines that the frames of failed tests hold, by their ids."""
 
@@ -183,12 +187,15 @@ def find_handled(mock: ExplainedMock, item: pytest.Item) -> list[FrameType]:
         item: the test.
 
     Returns:
-        The frames; none if the test left no reply unused.
+        The frames; none if the test left no reply unused, or after `MAX_VAIN_SEARCHES`.
     """
-    if not find_unused_replies(mock, ()):
+    stash = item.config.stash
+    vain_searches = stash.setdefault(VAIN_SEARCHES, 0)
+    if vain_searches == MAX_VAIN_SEARCHES or not find_unused_replies(mock, ()):
         return []
     coroutines = _list_created()
     if not coroutines:
+        stash[VAIN_SEARCHES] = vain_searches + 1
         return []
     running = _list_running_frames()
     frames = []

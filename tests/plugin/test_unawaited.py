@@ -137,6 +137,25 @@ def test_a_coroutine_of_a_handled_error_is_named(statement: str, pytester: pytes
     )
 
 
+VAIN = """
+@pytest.mark.parametrize("number", range({vain}))
+def test_a_vain_search(number):
+    assert False
+"""
+
+
+@pytest.mark.parametrize(("vain", "named"), [(9, 1), (10, 0)])
+def test_after_ten_vain_searches_no_objects_are_searched(
+    vain: int, named: int, pytester: pytest.Pytester
+) -> None:
+    handled = HANDLED.format(statement="assert False")
+    vain_tests = VAIN.format(vain=vain) + "\n\ndef test_last():" + handled
+    pytester.makepyfile(test_it=TESTS.format(statement="pass") + vain_tests)
+    result = pytester.runpytest_subprocess("-Wdefault")
+    assert result.parseoutcomes()["failed"] == vain + 1
+    assert result.stdout.str().count(f"The coroutine app() {NEVER_IN_FUNCTION}") == named
+
+
 @pytest.mark.parametrize(
     ("beginning", "advice"),
     [
