@@ -521,9 +521,9 @@ def makes_client(call: cst.Call, scope: Scope) -> bool:
 
 def _get_transport(name: str, arguments: Arguments) -> cst.BaseExpression | None:
     """Return the transport that is passed to an httpx client; None for other classes."""
-    positional, keywords = arguments
+    _, keywords = arguments  # httpx takes no positional ones
     transport = keywords.pop("transport", None)
-    if name not in _HTTP_CLIENTS or positional:
+    if name not in _HTTP_CLIENTS:
         return None
     return transport if keywords.keys() <= _UNNEEDED_OPTIONS else None
 

@@ -39,6 +39,7 @@ def knowing(*secrets: str, **environment: str) -> Redactor:
             f"https://example.com/?key={LETTERS}&page=2",
             "https://example.com/?key=[redacted]&page=2",
         ),
+        (f"?sig={LETTERS}&page=2", "?sig=[redacted]&page=2"),
         (
             f"https://x.blob.net/a?sv=2024&sig={LETTERS}%3D&se=1",
             "https://x.blob.net/a?sv=2024&sig=[redacted]&se=1",
