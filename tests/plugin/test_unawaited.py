@@ -5,9 +5,14 @@ The runs are processes of their own, because Python warns of a coroutine when it
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
+
+from tests.conftest import NESTED_OPTIONS
 
 TESTS = """
 import pytest
@@ -35,64 +40,99 @@ NEVER = (
 NEVER_IN_FUNCTION = "was never awaited, so its code did not run: write await before the call"
 
 
-@pytest.mark.parametrize(
-    ("statement", "line"),
-    [
-        ("assert app() == 'Hi'", f"The coroutine app() {NEVER} (test_it.py:18)."),
-        ("answer = Client().ask(); answer.text", f"The *Client.ask() {NEVER} (test_it.py:18)."),
-        ("answer = app()\n    answer.text", f"The coroutine app() {NEVER} (test_it.py:18)."),
-        (
-            "an_answer = answer = app()\n    answer2 = 1\n    answer.text",
-            f"The coroutine app() {NEVER} (test_it.py:18).",
-        ),
-        ("pass\n    app().text", f"The coroutine app() {NEVER} (test_it.py:19)."),
-        (
-            "held = app()\n    held = None\n    assert held",
-            f"The coroutine app() {NEVER} (test_it.py:19).",
-        ),
-        (
-            "import asyncio\n\n    async def check():\n        assert await outer() == 'Hi'\n\n"
-            "    asyncio.run(check())",
-            "The coroutine app() was never awaited, so its code did not run. This line runs "
-            "outer(), which returned the coroutine (test_it.py:21): write await before the call to "
-            "app() in that function.",
-        ),
-        (
-            "import asyncio\n    assert asyncio.run(outer()) == 'Hi'",
-            "*app() was never awaited, so its code did not run. This line runs outer(), which "
-            "returned the coroutine (test_it.py:19): write await before the call to app() in that "
-            "function.",
-        ),
-        ("assert app().text", f"The coroutine app() {NEVER} (test_it.py:18)."),
-        ("answers = [app()]\n    assert not answers", f"The *app() {NEVER} (test_it.py:18)."),
-        ("answers = (app(), 'Hi')\n    assert not answers", f"*app() {NEVER} (test_it.py:18)."),
-        ("app(); mock_llm_responses.assert_called_once()", f"*app() {NEVER} (test_it.py:18)."),
-        ("mock_llm_responses.add('m', 'x'); app()", f"The *app() {NEVER} (test_it.py:18)."),
-    ],
-    ids=[
-        "compared",
-        "held",
-        "held above",
-        "held twice",
-        "object",
-        "replaced",
-        "returned",
-        "returned to the loop",
-        "attribute",
-        "in a list",
-        "in a tuple",
-        "dropped",
-        "unused reply",
-    ],
-)
-def test_a_coroutine_that_nobody_awaited_is_named_once(
-    statement: str, line: str, pytester: pytest.Pytester
-) -> None:
-    pytester.makepyfile(test_it=TESTS.format(statement=statement))
-    result = pytester.runpytest_subprocess("-Wdefault")
-    result.assert_outcomes(failed=1, warnings=result.parseoutcomes().get("warnings", 0))
-    result.stdout.fnmatch_lines([line])
-    assert result.stdout.str().count("was never awaited, so its code did not run") == 1
+IN_LINE_18, IN_LINE_19 = (f"The coroutine app() {NEVER} (test_it.py:{line})." for line in (18, 19))
+NAMED = {
+    "compared": ("assert app() == 'Hi'", IN_LINE_18),
+    "held": (
+        "answer = Client().ask(); answer.text",
+        f"The coroutine Client.ask() {NEVER} (test_it.py:18).",
+    ),
+    "held above": ("answer = app()\n    answer.text", IN_LINE_18),
+    "held twice": (
+        "an_answer = answer = app()\n    answer2 = 1\n    answer.text",
+        IN_LINE_18,
+    ),
+    "object": ("pass\n    app().text", IN_LINE_19),
+    "replaced": (
+        "held = app()\n    held = None\n    assert held",
+        IN_LINE_19,
+    ),
+    "returned": (
+        "import asyncio\n\n    async def check():\n        assert await outer() == 'Hi'\n\n"
+        "    asyncio.run(check())",
+        "The coroutine app() was never awaited, so its code did not run. This line runs "
+        "outer(), which returned the coroutine (test_it.py:21): write await before the call to "
+        "app() in that function.",
+    ),
+    "returned to the loop": (
+        "import asyncio\n    assert asyncio.run(outer()) == 'Hi'",
+        "The coroutine app() was never awaited, so its code did not run. This line runs "
+        "outer(), which returned the coroutine (test_it.py:19): write await before the call to "
+        "app() in that function.",
+    ),
+    "attribute": ("assert app().text", IN_LINE_18),
+    "in a list": ("answers = [app()]\n    assert not answers", IN_LINE_18),
+    "in a tuple": ("answers = (app(), 'Hi')\n    assert not answers", IN_LINE_18),
+    "dropped": ("app(); mock_llm_responses.assert_called_once()", IN_LINE_18),
+    "unused reply": ("mock_llm_responses.add('m', 'x'); app()", IN_LINE_18),
+}
+"""Statements that leave a coroutine, each with the line of the failure that names it."""
+UNUSED = {
+    "one call": ("answer = app()", f"{NEVER} (test_it.py:18)"),
+    "a line": ("answer = app(); answer = app()", f"{NEVER} (test_it.py:18)"),
+    "two lines": ("answer = app()\n    answer = app()", NEVER_IN_FUNCTION),
+    "no call": ("answer = [app][0]()", NEVER_IN_FUNCTION),
+}
+"""Statements of tests that pass and leave a reply unused, each with the problem."""
+OTHERS = {
+    "awaited": "import asyncio; assert asyncio.run(app()) == 'Hello'",
+    "closed": "held = app(); held.close(); assert held == 'Hi'",
+    "another warning": "import warnings; warnings.warn('app was awaited'); raise ValueError",
+}
+"""Statements that leave no coroutine."""
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the failure of a test with each of the statements, all of one run.
+
+    The files have the name that the expected lines have.
+    """
+    statements = {
+        **{name: statement for name, (statement, _) in NAMED.items()},
+        **{
+            name: f"{statement}\n    mock_llm_responses.add('m', 'x')"
+            for name, (statement, _) in UNUSED.items()
+        },
+        **OTHERS,
+    }
+    folder = tmp_path_factory.mktemp("statements")
+    for number, statement in enumerate(statements.values()):
+        text = TESTS.format(statement=statement).strip().replace("test_it", f"test_{number}")
+        folder.joinpath(f"test_{number}.py").write_text(text)
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-Wdefault", "--color=no"],
+        cwd=folder,
+        env={**os.environ, "PYTEST_ADDOPTS": NESTED_OPTIONS},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    parts = re.split(r"^_+ test_(\d+) _+$|^=+ warnings", result.stdout, flags=re.MULTILINE)
+    names = list(statements)
+    failures = {}
+    for number, text in zip(parts[1::2], parts[2::2], strict=True):
+        if number is not None:
+            failures[names[int(number)]] = text.replace(f"test_{number}.py", "test_it.py")
+    assert failures.keys() == statements.keys(), result.stdout + result.stderr
+    return failures
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_coroutine_that_nobody_awaited_is_named_once(name: str, failures: dict[str, str]) -> None:
+    lines = failures[name].splitlines()
+    [line] = [line for line in lines if "was never awaited, so its code did not run" in line]
+    assert line == NAMED[name][1]
 
 
 def test_each_coroutine_has_a_line(pytester: pytest.Pytester) -> None:
@@ -213,42 +253,18 @@ def test_a_text_that_was_not_awaited_is_no_response_that_was_not_read(
     result.stdout.no_fnmatch_line("*never read*")
 
 
-@pytest.mark.parametrize(
-    ("statement", "problem"),
-    [
-        ("answer = app()", f"{NEVER} (test_it.py:18)"),
-        ("answer = app(); answer = app()", f"{NEVER} (test_it.py:18)"),
-        ("answer = app()\n    answer = app()", NEVER_IN_FUNCTION),
-        ("answer = [app][0]()", NEVER_IN_FUNCTION),
-    ],
-    ids=["one call", "a line", "two lines", "no call"],
-)
+@pytest.mark.parametrize("name", UNUSED)
 def test_a_passing_test_that_left_a_reply_unused_names_the_coroutine_first(
-    statement: str, problem: str, pytester: pytest.Pytester
+    name: str, failures: dict[str, str]
 ) -> None:
-    added = "mock_llm_responses.add('m', 'x')"
-    pytester.makepyfile(test_it=TESTS.format(statement=statement + "\n    " + added))
-    result = pytester.runpytest_subprocess("-Wdefault")
-    assert result.parseoutcomes()["failed"] == 1
-    output = result.stdout.str()
-    assert f"\nThe coroutine app() {problem}.\nOne queued reply was not used:" in output
-    assert "Remove the reply" not in output
+    problem = f"The coroutine app() {UNUSED[name][1]}.\nOne queued reply was not used:"
+    assert f"\n{problem}" in f"\n{failures[name]}"
+    assert "Remove the reply" not in failures[name]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import asyncio; assert asyncio.run(app()) == 'Hello'",
-        "held = app(); held.close(); assert held == 'Hi'",
-        "import warnings; warnings.warn('app was awaited'); raise ValueError",
-    ],
-    ids=["awaited", "closed", "another warning"],
-)
-def test_no_other_coroutine_and_warning_is(statement: str, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_it=TESTS.format(statement=statement))
-    result = pytester.runpytest_subprocess("-Wdefault")
-    assert result.parseoutcomes()["failed"] == 1
-    result.stdout.fnmatch_lines(["*- LLM calls -*", "No model was called, but *"], consecutive=True)
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_other_coroutine_and_warning_is(name: str, failures: dict[str, str]) -> None:
+    assert re.search(r"^-+ LLM calls -+\nNo model was called, but ", failures[name], re.MULTILINE)
 
 
 def test_without_the_warnings_of_pytest_a_dropped_coroutine_is_not_named(
