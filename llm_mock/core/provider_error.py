@@ -30,6 +30,9 @@ TEMPLATES = {
     "BadRequestError": "context_overflow",
     "APITimeoutError": "timeout",
     "APIConnectionError": "no_connection",
+    # The names of Cohere.
+    "TooManyRequestsError": "rate_limit",
+    "UnauthorizedError": "authentication",
 }
 """The functions of `llm_mock.templates` by the names of the errors of SDKs."""
 

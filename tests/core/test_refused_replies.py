@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import re
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock, Mock
 
+import anthropic
+import cohere
 import llm
 import openai
 import pytest
@@ -107,6 +110,56 @@ def test_a_wrong_argument_is_refused_where_it_is_configured(
 ) -> None:
     with pytest.raises(InvalidReply, match=problem):
         configure(mock_llm_responses)
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (openai.RateLimitError, "templates.rate_limit(), which raises the SDK's own error, or an "),
+        (anthropic.OverloadedError, "templates.overloaded(), which"),
+        (anthropic.ServiceUnavailableError, "templates.overloaded(), which"),
+        (openai.InternalServerError, "templates.server_error(), which"),
+        (openai.AuthenticationError, "templates.authentication(), which"),
+        (openai.BadRequestError, "templates.context_overflow(), which"),
+        (openai.APITimeoutError, "templates.timeout(), which"),
+        (openai.APIConnectionError, "templates.no_connection(), which"),
+        (cohere.TooManyRequestsError, "templates.rate_limit(), which"),
+        (cohere.UnauthorizedError, "templates.authentication(), which"),
+        (openai.NotFoundError, "an instance of it."),
+        (openai.APIStatusError, "an instance of it."),
+    ],
+)
+def test_a_class_of_an_error_is_answered_with_its_template(
+    error: type[Exception], advice: str, mock_llm_responses: LLMMock
+) -> None:
+    with pytest.raises(InvalidReply, match=re.escape(f"Pass {advice}")):
+        mock_llm_responses.set_error("m", error)
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (400, "templates.context_overflow() of llm_mock, or an exception"),
+        (401, "templates.authentication() of"),
+        (429, "templates.rate_limit() of"),
+        (500, "templates.server_error() of"),
+        (503, "templates.overloaded() of"),
+        (529, "templates.overloaded() of"),
+        *((status, "an exception of the SDK") for status in (402, 404, 428, 501, 504, 530, 599)),
+    ],
+)
+def test_a_status_is_answered_with_its_template(
+    status: int, advice: str, mock_llm_responses: LLMMock
+) -> None:
+    message = f"{status} is a status, not an exception. Pass {advice}"
+    with pytest.raises(InvalidReply, match=re.escape(message)):
+        mock_llm_responses.set_error("m", status)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [399, 600])
+def test_another_number_is_no_status(number: int, mock_llm_responses: LLMMock) -> None:
+    with pytest.raises(InvalidReply, match=r"^(?!.*is a status)"):
+        mock_llm_responses.set_error("m", number)  # type: ignore[arg-type]
 
 
 CONTENTS: dict[str, dict[str, Any]] = {
