@@ -30,7 +30,7 @@ class _ImportKey(NamedTuple):
 
 
 # The section between the standard library and the project.
-_THIRD_PARTY = 2
+_THIRD_PARTY, _PROJECT = 2, 3
 _REPLY_KEY = _ImportKey(_THIRD_PARTY, True, "llm_mock")
 _JSON_KEY = _ImportKey(1, False, "json")
 
@@ -203,11 +203,9 @@ def _get_section(module: str, path: Path) -> int:
         return 0
     if package in sys.stdlib_module_names:
         return 1
-    if not package:
-        # A relative import.
-        return _THIRD_PARTY + 2
-    if find_source(module, path):
-        return _THIRD_PARTY + 1
+    # A relative import has no package.
+    if not package or find_source(module, path):
+        return _PROJECT
     return _THIRD_PARTY
 
 

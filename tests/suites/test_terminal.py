@@ -66,6 +66,8 @@ def test_on_a_terminal_there_are_colors_and_progress_that_goes_away(
     assert exit_code == 1
     assert "\x1b[32mPASS" in shown
     assert "\x1b[31mFAIL" in shown
+    # Of the reason of a failure, only the title is red.
+    assert re.search(r"\x1b\[1;31mtests\.yaml:\d+: [^\x1b\n]+\x1b\[0m\r?\n  prompt: ", shown)
     assert "/3 " in shown.split("┏")[0]
     assert "\x1b[2K┏━" in shown
 
