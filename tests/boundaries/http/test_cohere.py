@@ -166,7 +166,7 @@ def test_a_failure_is_retried_fast(mock_llm_responses: LLMMock) -> None:
     start = time.perf_counter()
     assert cohere.ClientV2().chat(model=MODEL, messages=HELLO).message.content[0].text == "Hi!"
     # The SDK waits for 1 s and 2 s by itself.
-    assert time.perf_counter() - start < 1
+    assert time.perf_counter() - start < 2
     assert [call["error"] is None for call in mock_llm_responses.calls] == [False, False, True]
 
 
