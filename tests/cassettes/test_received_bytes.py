@@ -202,8 +202,7 @@ def test_nothing_is_sent_to_a_provider_without_a_key(run: Run, url: str, advice:
     host = url.split("/")[2]
     problem = f"There is no API key for {host}, so nothing was sent. {advice}, and record again."
     assert problem in run("all", ask)
-    assert run.problems[0].startswith("The call to 'm' could not be recorded: LLMMockError: ")
-    assert problem in run.problems[0]
+    assert run.problems == [f"The call to 'm' could not be recorded: LLMMockError: {problem}"]
     assert not run.path.exists()
 
 
