@@ -42,4 +42,23 @@ def test_a_closed_client_of_google_genai_is_explained(
     if is_explained:
         result.stdout.fnmatch_lines(["*- google-genai -*", advice])
     else:
-        result.stdout.no_fnmatch_line(advice)
+        result.stdout.no_fnmatch_line("*- google-genai -*")
+
+
+@pytest.mark.parametrize(
+    "error", ["ValueError('the client has been closed')", "RuntimeError('the client is open')"]
+)
+def test_another_error_of_google_genai_is_not(pytester: pytest.Pytester, error: str) -> None:
+    pytester.makepyfile(
+        f"""
+        from google import genai
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set_error("*", {error})
+            client = genai.Client(api_key="x")
+            client.models.generate_content(model="gemini-2.5-flash", contents="Hi")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*- google-genai -*")
