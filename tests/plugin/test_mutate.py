@@ -492,6 +492,24 @@ def test_tests_that_cannot_be_changed_are_named_with_the_reason(
     assert document["changes"] == 0
 
 
+def test_a_doctest_is_not_changed(pytester: pytest.Pytester) -> None:
+    write(pytester, "app.py", GREETING)
+    document = mutate(
+        pytester,
+        """
+        def greet_ann():
+            '''
+            >>> from app import greet
+            >>> greet("Ann") == ""
+            False
+            '''
+        """,
+        "--doctest-modules",
+    )
+    [test] = document["tests"]
+    assert test["not_changed"] == "only test functions and methods are changed"
+
+
 def test_the_runs_leave_no_trace_in_results_warnings_and_sums(pytester: pytest.Pytester) -> None:
     write(pytester, "app.py", GREETING)
     write(
