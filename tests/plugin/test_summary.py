@@ -272,3 +272,20 @@ def test_a_run_in_which_all_is_configured_says_nothing_unless_asked(
 def test_a_run_without_calls_says_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(): ...")
     pytester.runpytest("-v").stdout.no_fnmatch_line("*LLM calls of the run*")
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_ten_misspelt_models_are_told_in_a_quiet_run(pytester: pytest.Pytester, more: int) -> None:
+    pytester.makepyfile(
+        f"""
+        import llm, pytest
+
+        @pytest.mark.parametrize("number", range({10 + more}))
+        def test_misspelt(number, mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mni", "Hi")
+            llm.get_model("gpt-4o-mini").prompt("Hello").text()
+        """
+    )
+    output = pytester.runpytest("-q").stdout.str()
+    assert output.count("is misspelt, write") == 10
+    assert output.count("llm-mock: … ") == output.count("llm-mock: … 1 more") == more
