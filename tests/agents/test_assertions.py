@@ -165,5 +165,12 @@ def test_what_makes_no_sense_is_refused_before_a_model_is_asked(
     assert mock_llm_calls.calls == []
 
 
+@pytest.mark.parametrize("criterion", ["", " ", None, 5])
+def test_so_is_a_criterion_without_a_text(criterion: Any, mock_llm_calls: LLMMock) -> None:
+    with pytest.raises(ValueError, match=r"^The criterion is .*; pass a string that is not empty"):
+        llm_assert("text", criterion, judge="judge")
+    assert mock_llm_calls.calls == []
+
+
 def test_a_score_compares_as_a_number() -> None:
     assert max(Score(0.2, "", "a", ""), Score(0.4, "", "b", "")) == pytest.approx(0.4)

@@ -30,6 +30,8 @@ def answer(prompt):
     if prompt == "Boom":
         raise ValueError("no such kind")
     kind = llm.get_model("gpt-4o-mini").prompt("Classify: " + prompt).text()
+    if prompt == "Late":
+        raise ValueError("too late")
     return kind + llm.get_model("gpt-4o").chain(prompt, system="Be kind", tools=[lookup]).text()
 
 def loud(prompt):
@@ -107,6 +109,17 @@ def test_a_failure_has_its_message_once(project: Project) -> None:
     # The second run is not the one of the message.
     boom = data["tests"][1]
     assert boom["calls"][-1]["error"]["message"].count("no such kind") == 1
+
+
+def test_the_turn_of_another_run_has_its_error(project: Project) -> None:
+    text = CALLS.partition("cases:")[0] + "cases: [{name: a, prompt: Late, replies: [{text: a}]}]\n"
+    _, data = render(project, text, "--repeat", "2")
+    [test] = data["tests"]
+    first, second = test["turns"]
+    # The error of the first run is the message of the test.
+    assert (first["run"], first["error"]) == (1, None)
+    assert second["run"] == 2
+    assert "too late" in second["error"]
 
 
 JUDGED = """cases:
