@@ -29,7 +29,7 @@ class _ImportKey(NamedTuple):
     module: str
 
 
-# The section between the standard library and the project.
+# The sections after those of `__future__` and of the standard library.
 _THIRD_PARTY, _PROJECT = 2, 3
 _REPLY_KEY = _ImportKey(_THIRD_PARTY, True, "llm_mock")
 _JSON_KEY = _ImportKey(1, False, "json")

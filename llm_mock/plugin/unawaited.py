@@ -30,9 +30,11 @@ RUNS_COROUTINE = re.compile(
 AGENT_RUN = "aitest_run"
 """The coroutine function that runs an agent."""
 MAX_VAIN_SEARCHES = 10
-"""The number of failed tests of a run after which no more objects are searched for coroutines, if
-none was found. A search takes a tenth of a second where large libraries are loaded."""
+"""The number of searches for coroutines that found none after which a run makes no more.
+
+A search takes a tenth of a second where large libraries are loaded."""
 VAIN_SEARCHES = pytest.StashKey[int]()
+"""The searches of a run that found no coroutine."""
 _held: dict[int, str] = {}
 """The names of the coroutines that the frames of failed tests hold, by their ids."""
 
@@ -190,7 +192,7 @@ def find_handled(mock: ExplainedMock, item: pytest.Item) -> list[FrameType]:
         The frames; none if the test left no reply unused, or after `MAX_VAIN_SEARCHES`.
     """
     stash = item.config.stash
-    vain_searches = stash.setdefault(VAIN_SEARCHES, 0)
+    vain_searches = stash.get(VAIN_SEARCHES, 0)
     if vain_searches == MAX_VAIN_SEARCHES or not find_unused_replies(mock, ()):
         return []
     coroutines = _list_created()

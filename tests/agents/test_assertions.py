@@ -166,7 +166,9 @@ def test_what_makes_no_sense_is_refused_before_a_model_is_asked(
 
 
 @pytest.mark.parametrize("criterion", ["", " ", None, 5])
-def test_so_is_a_criterion_without_a_text(criterion: Any, mock_llm_calls: LLMMock) -> None:
+def test_a_criterion_without_a_text_is_refused_before_a_model_is_asked(
+    criterion: Any, mock_llm_calls: LLMMock
+) -> None:
     with pytest.raises(ValueError, match=r"^The criterion is .*; pass a string that is not empty"):
         llm_assert("text", criterion, judge="judge")
     assert mock_llm_calls.calls == []

@@ -48,7 +48,9 @@ def test_a_closed_client_of_google_genai_is_explained(
 @pytest.mark.parametrize(
     "error", ["ValueError('the client has been closed')", "RuntimeError('the client is open')"]
 )
-def test_another_error_of_google_genai_is_not(pytester: pytest.Pytester, error: str) -> None:
+def test_another_error_of_google_genai_is_not_explained_so(
+    pytester: pytest.Pytester, error: str
+) -> None:
     pytester.makepyfile(
         f"""
         from google import genai

@@ -48,15 +48,9 @@ NAMED = {
         f"The coroutine Client.ask() {NEVER} (test_it.py:18).",
     ),
     "held above": ("answer = app()\n    answer.text", IN_LINE_18),
-    "held twice": (
-        "an_answer = answer = app()\n    answer2 = 1\n    answer.text",
-        IN_LINE_18,
-    ),
+    "held twice": ("an_answer = answer = app()\n    answer2 = 1\n    answer.text", IN_LINE_18),
     "object": ("pass\n    app().text", IN_LINE_19),
-    "replaced": (
-        "held = app()\n    held = None\n    assert held",
-        IN_LINE_19,
-    ),
+    "replaced": ("held = app()\n    held = None\n    assert held", IN_LINE_19),
     "returned": (
         "import asyncio\n\n    async def check():\n        assert await outer() == 'Hi'\n\n"
         "    asyncio.run(check())",
@@ -96,7 +90,7 @@ OTHERS = {
 def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return the failure of a test with each of the statements, all of one run.
 
-    The files have the name that the expected lines have.
+    Each test has a file of its own, which the failures call `test_it.py`.
     """
     statements = {
         **{name: statement for name, (statement, _) in NAMED.items()},
@@ -118,6 +112,9 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         text=True,
         check=False,
     )
+    # Nothing passed, and there are no errors.
+    outcomes = rf"^=+ {len(statements)} failed(, \d+ warnings?)? in "
+    assert re.search(outcomes, result.stdout, re.MULTILINE), result.stdout + result.stderr
     parts = re.split(r"^_+ test_(\d+) _+$|^=+ warnings", result.stdout, flags=re.MULTILINE)
     names = list(statements)
     failures = {}

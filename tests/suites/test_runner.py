@@ -343,7 +343,7 @@ def test_an_argument_that_makes_no_sense_is_refused(wrong: Any) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"repeat": 0}, {"threshold": 0}, {"retry": -1}, {"timeout": 0}], ids=str
 )
-def test_so_is_one_for_a_single_case(wrong: Any) -> None:
+def test_a_number_that_makes_no_sense_for_a_single_case_is_refused(wrong: Any) -> None:
     (name,) = wrong
     with pytest.raises(ValueError, match=f"{name} is .*; it must be "):
         run_case(AGENT, case(contains="yes"), dry_run=True, **wrong)
