@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from textwrap import dedent
@@ -94,28 +95,18 @@ def prepare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(path: Path, *texts: str) -> str:
-    text = "\n\n".join(dedent(text).strip("\n") + "\n" for text in texts)
+    text = join(*texts)
     path.write_text(text)
     return text
+
+
+def join(*texts: str) -> str:
+    return "\n\n".join(dedent(text).strip("\n") + "\n" for text in texts)
 
 
 def migrate(*arguments: str) -> tuple[int, list[str]]:
     result = CliRunner().invoke(main, ["migrate", "--write", *arguments])
     return result.exit_code, result.output.splitlines()
-
-
-def test_a_test_that_passes_before_and_after_is_written(folder: Path) -> None:
-    write(folder / "test_app.py", START, SIMPLE)
-    assert migrate(".") == (
-        0,
-        [
-            "test_app.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
-            "Rewritten: 1 test in 1 file. Look at the changes.",
-        ],
-    )
-    assert dedent(NEW_SIMPLE) in (folder / "test_app.py").read_text()
-    # The changes of a test that nobody rewrote are not counted, and nothing else was left.
-    assert {path.name for path in folder.iterdir()} <= {"app.py", "test_app.py", "__pycache__"}
 
 
 NOISE = """
@@ -127,12 +118,69 @@ NOISE = """
 """
 
 
-def test_what_the_tests_print_is_not_shown(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_test_that_passes_before_and_after_is_written(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     write(folder / "conftest.py", NOISE)
     write(folder / "test_app.py", START, SIMPLE)
-    code, lines = migrate(".")
-    assert (code, len(lines)) == (0, 2)
+    assert migrate(".") == (
+        0,
+        [
+            "test_app.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
+            "Rewritten: 1 test in 1 file. Look at the changes.",
+        ],
+    )
+    # What the tests print is not shown.
     assert capfd.readouterr() == ("", "")
+    assert dedent(NEW_SIMPLE) in (folder / "test_app.py").read_text()
+    # The changes of a test that nobody rewrote are not counted, and nothing else was left.
+    files = {"app.py", "conftest.py", "test_app.py", "__pycache__"}
+    assert {path.name for path in folder.iterdir()} <= files
+
+
+PROJECT: dict[str, str] = {"pytest.ini": "[pytest]\nllm_mock_hosts = localhost:9\n"}
+"""The files of a project that is migrated once, as each migration starts pytest several times."""
+
+
+def add_file(path: str, *texts: str) -> str:
+    """Add a file to `PROJECT`, with the name of its module for `THIS_FILE`, and return its text."""
+    text = join(*texts).replace("THIS_FILE", Path(path).stem)
+    assert path not in PROJECT
+    PROJECT[path] = text
+    return text
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """`PROJECT` after its migration."""
+
+    folder: Path
+    lines: list[str]
+
+    def list_lines(self, path: str) -> list[str]:
+        """Return what was printed of a file."""
+        return [line for line in self.lines if line.startswith(f"{path}:")]
+
+    def read(self, path: str) -> str:
+        """Return the text of a file."""
+        return (self.folder / path).read_text()
+
+    def is_old(self, path: str) -> bool:
+        """Return whether a file is as it was."""
+        return self.read(path) == PROJECT[path]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
+    folder = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        prepare(folder, monkeypatch)
+        for path, text in PROJECT.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        code, lines = migrate(".")
+    assert code == 0
+    return Migrated(folder, lines)
 
 
 OPENAI_APP = """
@@ -147,41 +195,41 @@ OPENAI_APP = """
             raise RuntimeError(f"No answer: {error}") from error
         return response.choices[0].message.content
 """
+OPENAI_START = START.replace("import app", "import openai_app")
 OPENAI_TEST = """
     def test_it():
-        with patch("app.openai.OpenAI") as client_class:
+        with patch("openai_app.openai.OpenAI") as client_class:
             create = client_class.return_value.chat.completions.create
             create.return_value.choices[0].message.content = "Hello"
-            assert app.ask({options}) == "Hello"
+            assert openai_app.ask({options}) == "Hello"
 """
+REFUSED_OPTIONS = {
+    "temperature": (
+        "temperature=7",
+        "the real SDK rejects the request of this test: RuntimeError: No answer: Error code: 400",
+    ),
+    "temprature": (
+        "temprature=1",
+        "the real SDK rejects the request of this test: TypeError: Completions.create() got an "
+        "unexpected keyword argument 'temprature'. Without --write",
+    ),
+    "url": (
+        "url='http://localhost:10/v1'",
+        "the rewritten test calls a server on this machine: openai.APIConnectionError: "
+        "Connection error. To mock this server, add localhost:10 to ini llm_mock_hosts and "
+        "run the command again. Without --write",
+    ),
+}
+add_file("openai_app.py", OPENAI_APP)
+for name, (options, _) in REFUSED_OPTIONS.items():
+    add_file(f"test_{name}.py", OPENAI_START, OPENAI_TEST.format(options=options))
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (
-            "temperature=7",
-            "the real SDK rejects the request of this test: RuntimeError: No answer: Error code: "
-            "400",
-        ),
-        (
-            "temprature=1",
-            "the real SDK rejects the request of this test: TypeError: Completions.create() got an "
-            "unexpected keyword argument 'temprature'. Without --write",
-        ),
-        (
-            "url='http://localhost:9/v1'",
-            "the rewritten test calls a server on this machine: openai.APIConnectionError: "
-            "Connection error. To mock this server, add localhost:9 to ini llm_mock_hosts and "
-            "run the command again. Without --write",
-        ),
-    ],
-)
-def test_what_a_real_client_refuses_is_said(folder: Path, options: str, reason: str) -> None:
-    write(folder / "app.py", OPENAI_APP)
-    write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
-    [line, _] = migrate(".")[1]
-    assert line.startswith(f"test_app.py:8: test_it: {reason}")
+@pytest.mark.parametrize("name", REFUSED_OPTIONS)
+def test_what_a_real_client_refuses_is_said(project: Migrated, name: str) -> None:
+    path = f"test_{name}.py"
+    [line] = project.list_lines(path)
+    assert line.startswith(f"{path}:8: test_it: {REFUSED_OPTIONS[name][1]}")
 
 
 class RefusingHandler(BaseHTTPRequestHandler):
@@ -192,12 +240,12 @@ class RefusingHandler(BaseHTTPRequestHandler):
 
 
 def test_the_address_of_another_server_on_this_machine_is_said(folder: Path) -> None:
-    write(folder / "app.py", OPENAI_APP)
+    write(folder / "openai_app.py", OPENAI_APP)
     with ThreadingHTTPServer(("127.0.0.1", 0), RefusingHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"127.0.0.1:{server.server_port}"
         options = f"url='http://{address}/v1'"
-        write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
+        write(folder / "test_app.py", OPENAI_START, OPENAI_TEST.format(options=options))
         # The runs take the server for one that has nothing to do with them.
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv("PYTEST_CURRENT_TEST", raising=False)
@@ -208,17 +256,34 @@ def test_the_address_of_another_server_on_this_machine_is_said(folder: Path) -> 
     assert f"To mock this server, add {address} to ini llm_mock_hosts" in line
 
 
-def test_requests_beside_the_old_mock_are_not_its_calls(folder: Path) -> None:
-    report = """
+add_file(
+    "reporting_app.py",
+    """
     import httpx
 
     def report():
         httpx.post("https://us.i.posthog.com/batch/", json={})
-    """
-    write(folder / "app.py", OPENAI_APP, report)
-    test = OPENAI_TEST.format(options="") + "        app.report()\n"
-    write(folder / "test_app.py", START, test)
-    assert migrate(".")[1][-1] == "Rewritten: 1 test in 1 file. Look at the changes."
+    """,
+)
+add_file(
+    "test_reporting.py",
+    OPENAI_START,
+    "import reporting_app",
+    OPENAI_TEST.format(options="") + "        reporting_app.report()\n",
+)
+add_file(
+    "test_listed_server.py",
+    OPENAI_START,
+    OPENAI_TEST.format(options="url='http://localhost:9/v1'"),
+)
+
+
+@pytest.mark.parametrize("path", ["test_reporting.py", "test_listed_server.py"])
+def test_neither_other_requests_nor_listed_servers_stop_a_test(
+    project: Migrated, path: str
+) -> None:
+    [line] = project.list_lines(path)
+    assert "test_it verified: it passes" in line
 
 
 def test_why_pytest_cannot_start_is_said(folder: Path) -> None:
@@ -228,34 +293,23 @@ def test_why_pytest_cannot_start_is_said(folder: Path) -> None:
     assert reason in migrate(".")[1][0]
 
 
-def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
-    (folder / "pytest.ini").write_text("[pytest]\nllm_mock_hosts = localhost:9\n")
-    write(folder / "app.py", OPENAI_APP)
-    options = "url='http://localhost:9/v1'"
-    write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
-    assert migrate(".")[1][-1] == "Rewritten: 1 test in 1 file. Look at the changes."
-
-
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        (
-            "model 'a' fails: LLM Provider NOT provided.",
-            "the real SDK rejects the request of this test: RuntimeError: model 'a' fails: LLM "
-            "Provider NOT provided. Without",
-        ),
-        (
-            "api.openai.com refuses this call to the model 'a' with status 400: x",
-            "the real SDK rejects the request of this test: RuntimeError: api.openai.com refuses",
-        ),
-        (
-            "\n\nNo key is set.\nSet one.",
-            "the rewritten test fails: RuntimeError: No key is set. W",
-        ),
-        ("Of the model:", "the rewritten test fails: RuntimeError: Of the model:. W"),
-    ],
-)
-def test_the_reason_says_who_refuses_the_test(folder: Path, message: str, shown: str) -> None:
+REASONS = [
+    (
+        "model 'a' fails: LLM Provider NOT provided.",
+        "the real SDK rejects the request of this test: RuntimeError: model 'a' fails: LLM "
+        "Provider NOT provided. Without",
+    ),
+    (
+        "api.openai.com refuses this call to the model 'a' with status 400: x",
+        "the real SDK rejects the request of this test: RuntimeError: api.openai.com refuses",
+    ),
+    (
+        "\n\nNo key is set.\nSet one.",
+        "the rewritten test fails: RuntimeError: No key is set. W",
+    ),
+    ("Of the model:", "the rewritten test fails: RuntimeError: Of the model:. W"),
+]
+for number, (message, _) in enumerate(REASONS):
     app = f"""
         import llm
 
@@ -265,15 +319,21 @@ def test_the_reason_says_who_refuses_the_test(folder: Path, message: str, shown:
                 raise RuntimeError({message!r})
             return response.text()
     """
-    test = """
+    test = f"""
         def test_it():
-            with patch("app.llm.get_model") as get_model:
+            with patch("raising_{number}.llm.get_model") as get_model:
                 get_model.return_value.prompt.return_value.text.return_value = "Hello"
-                assert app.ask() == "Hello"
+                assert raising_{number}.ask() == "Hello"
     """
-    write(folder / "app.py", app)
-    write(folder / "test_app.py", START, test)
-    assert f"test_it: {shown}" in migrate(".")[1][0]
+    add_file(f"raising_{number}.py", app)
+    start = START.replace("import app", f"import raising_{number}")
+    add_file(f"test_raising_{number}.py", start, test)
+
+
+@pytest.mark.parametrize("number", range(len(REASONS)))
+def test_the_reason_says_who_refuses_the_test(project: Migrated, number: int) -> None:
+    [line] = project.list_lines(f"test_raising_{number}.py")
+    assert f"test_it: {REASONS[number][1]}" in line
 
 
 FIXTURE = """
@@ -289,24 +349,24 @@ WITH_FIXTURE = """
 """
 
 
-def test_a_fixture_that_no_test_requests_any_longer_is_removed(folder: Path) -> None:
-    write(folder / "test_app.py", START, FIXTURE, WITH_FIXTURE)
-    code, lines = migrate(".")
-    assert (code, lines[0]) == (
-        0,
-        "test_app.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
-    )
-    assert "fixture" not in (folder / "test_app.py").read_text()
+add_file("test_fixture.py", START, FIXTURE, WITH_FIXTURE)
+add_file("test_idle_fixture.py", START, FIXTURE)
 
 
-def test_a_fixture_that_no_test_uses_stays(folder: Path) -> None:
-    source = write(folder / "test_app.py", START, FIXTURE)
-    assert migrate(".")[1] == [
-        "test_app.py:9: model: pytest runs no test that uses it. Without --write the command "
-        "shows the new test.",
-        "Rewritten: 0 tests in 0 files, 1 left to you. Look at the changes.",
+def test_a_fixture_that_no_test_requests_any_longer_is_removed(project: Migrated) -> None:
+    assert project.list_lines("test_fixture.py") == [
+        "test_fixture.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
+        "test_fixture.py: model rewritten.",
     ]
-    assert (folder / "test_app.py").read_text() == source
+    assert "fixture" not in project.read("test_fixture.py")
+
+
+def test_a_fixture_that_no_test_uses_stays(project: Migrated) -> None:
+    assert project.list_lines("test_idle_fixture.py") == [
+        "test_idle_fixture.py:9: model: pytest runs no test that uses it. Without --write the "
+        "command shows the new test.",
+    ]
+    assert project.is_old("test_idle_fixture.py")
 
 
 WORKS = """
@@ -481,7 +541,7 @@ AZURE = """
 
     @pytest.fixture
     def client():
-        with patch("test_it.AzureOpenAI") as client_class:
+        with patch("THIS_FILE.AzureOpenAI") as client_class:
             client = Mock()
             client_class.return_value = client
             yield client
@@ -490,14 +550,14 @@ AZURE = """
         client.chat.completions.create.return_value = new_response()
         assert ask() == "Hello"
 
-    @patch("test_it.AzureOpenAI")
+    @patch("THIS_FILE.AzureOpenAI")
     def test_decorator(cls, monkeypatch):
         cls.return_value.chat.completions.create.return_value = new_response()
         assert ask() == "Hello"
         cls.assert_called_once_with(api_key="k")
 
     class TestCase(unittest.TestCase):
-        @patch("test_it.AzureOpenAI")
+        @patch("THIS_FILE.AzureOpenAI")
         def test_method(self, cls):
             cls.return_value.chat.completions.create.return_value = new_response()
             assert ask() == "Hello"
@@ -510,11 +570,11 @@ VARIABLES = """\
 """
 
 
-def test_a_real_client_is_given_the_place_and_version_of_its_api(folder: Path) -> None:
-    path = folder / "test_it.py"
-    write(path, f"\n    import unittest{AZURE}")
-    lines = migrate(str(path))[1]
-    text = path.read_text()
+add_file("test_azure.py", f"\n    import unittest{AZURE}")
+
+
+def test_a_real_client_is_given_the_place_and_version_of_its_api(project: Migrated) -> None:
+    text = project.read("test_azure.py")
     assert f"def test_fixture(mock_llm_responses, monkeypatch):\n{VARIABLES}" in text
     header = "def test_decorator(cls, monkeypatch, mock_llm_responses):"
     assert f"wraps=openai.AzureOpenAI)\n{header}\n{VARIABLES}    cls.assert" in text
@@ -522,14 +582,13 @@ def test_a_real_client_is_given_the_place_and_version_of_its_api(folder: Path) -
         "TestCase::test_method: the new test needs monkeypatch, which a method of "
         "unittest.TestCase cannot use. Set the environment variable or the list of models in "
         "setUp, then run the command again."
-    ) in "\n".join(lines)
+    ) in "\n".join(project.list_lines("test_azure.py"))
 
 
-def test_replies_that_nobody_asks_for_become_optional(folder: Path) -> None:
-    write(
-        folder / "test_app.py",
-        START,
-        """
+add_file(
+    "test_optional.py",
+    START,
+    """
         def reply(text):
             return Mock(**{"text.return_value": text})
 
@@ -543,10 +602,12 @@ def test_replies_that_nobody_asks_for_become_optional(folder: Path) -> None:
                 get_model.return_value.prompt.side_effect = [reply("a"), reply("b")]
                 assert app.ask() + app.ask() == "ab"
         """,
-    )
-    code, lines = migrate(".")
-    assert (code, lines[-1]) == (0, "Rewritten: 2 tests in 1 file. Look at the changes.")
-    assert (folder / "test_app.py").read_text() == dedent(
+)
+
+
+def test_replies_that_nobody_asks_for_become_optional(project: Migrated) -> None:
+    assert len(project.list_lines("test_optional.py")) == 2
+    assert project.read("test_optional.py") == dedent(
         """\
         import pytest
 
@@ -579,48 +640,44 @@ CONFTEST = """
 """
 
 
-@pytest.mark.parametrize(
-    ("test", "reason"),
-    [
-        ('assert app.ask() == "Hello"', None),
-        (
-            'assert "Mock" in str(app.get_usage())',
-            "conftest.py:6: answering: test_it uses it and then fails: ",
-        ),
-        (
-            'assert app.ask_as_real() == "Hello"',
-            "conftest.py:6: answering: test_it uses it: the old test fails but the rewritten "
-            "test passes when the answer is another text (call 1), when the answer is empty",
-        ),
-        ("assert False", None),
-        (None, "conftest.py:6: answering: pytest runs no test that uses it."),
-    ],
-    ids=["passes", "fails", "notices less", "failed before", "no test"],
-)
-def test_a_fixture_is_verified_by_the_tests_of_its_folder(
-    folder: Path, test: str | None, reason: str | None
-) -> None:
-    old = write(folder / "conftest.py", CONFTEST)
-    (folder / "inner").mkdir()
-    code = "pass" if test is None else test
-    arguments = "" if test is None else "answering"
-    write(
-        folder / "inner" / "test_app.py",
+FIXTURE_TESTS = {
+    "passes": ('assert app.ask() == "Hello"', None),
+    "fails": (
+        'assert "Mock" in str(app.get_usage())',
+        "test_it uses it and then fails: ",
+    ),
+    "notices_less": (
+        'assert app.ask_as_real() == "Hello"',
+        "test_it uses it: the old test fails but the rewritten "
+        "test passes when the answer is another text (call 1), when the answer is empty",
+    ),
+    "failed_before": ("assert False", None),
+    "no_test": (None, "pytest runs no test that uses it."),
+}
+for name, (code, _) in FIXTURE_TESTS.items():
+    add_file(f"{name}/conftest.py", CONFTEST)
+    add_file(
+        f"{name}/inner/test_{name}.py",
         f"""
         import app
 
-        def test_it({arguments}):
-            {code}
+        def test_it({"" if code is None else "answering"}):
+            {code or "pass"}
         """,
     )
-    code_of_exit, lines = migrate("conftest.py")
-    assert code_of_exit == 0
+
+
+@pytest.mark.parametrize("name", FIXTURE_TESTS)
+def test_a_fixture_is_verified_by_the_tests_of_its_folder(project: Migrated, name: str) -> None:
+    path = f"{name}/conftest.py"
+    [line] = project.list_lines(path)
+    reason = FIXTURE_TESTS[name][1]
     if reason is None:
-        assert lines[0] == "conftest.py: answering rewritten."
-        assert "mock_llm_responses.set" in (folder / "conftest.py").read_text()
+        assert line == f"{path}: answering rewritten."
+        assert "mock_llm_responses.set" in project.read(path)
     else:
-        assert reason in lines[0]
-        assert (folder / "conftest.py").read_text() == old
+        assert line.startswith(f"{path}:6: answering: {reason}")
+        assert project.is_old(path)
 
 
 def test_ctrl_c_leaves_all_files_as_they_were(folder: Path) -> None:
@@ -689,24 +746,24 @@ def test_a_test_that_cannot_be_stopped_ends_the_run(
     assert (folder / "test_app.py").read_text() == old
 
 
-def test_a_fixture_of_the_project_that_hides_ours_is_named(folder: Path) -> None:
-    write(
-        folder / "conftest.py",
-        """
-        import pytest
+add_file(
+    "hiding/conftest.py",
+    """
+    import pytest
 
-        @pytest.fixture
-        def mock_llm_responses():
-            return None
-        """,
-    )
-    write(folder / "test_app.py", START, SIMPLE)
-    lines = migrate(".")[1]
-    assert (
-        "the rewritten test fails: AttributeError: 'NoneType' object has no attribute 'set'"
-        in (lines[0])
-    )
-    assert "(The fixture mock_llm_responses in conftest.py hides the fixture of llm_mo" in lines[0]
+    @pytest.fixture
+    def mock_llm_responses():
+        return None
+    """,
+)
+add_file("hiding/test_hidden.py", START, SIMPLE)
+
+
+def test_a_fixture_of_the_project_that_hides_ours_is_named(project: Migrated) -> None:
+    [line] = project.list_lines("hiding/test_hidden.py")
+    problem = "AttributeError: 'NoneType' object has no attribute 'set'"
+    assert f"the rewritten test fails: {problem}" in line
+    assert "(The fixture mock_llm_responses in hiding/conftest.py hides the fixture of " in line
 
 
 OWN_MOCK = """
@@ -787,143 +844,137 @@ NEEDS_OWN_MOCK = """
 """
 
 
-def write_own_mock(folder: Path, *others: str) -> tuple[str, str]:
-    write(folder / "own_mock.py", OWN_MOCK)
-    (folder / "inner").mkdir()
-    conftest = write(folder / "conftest.py", HIDING)
-    test = write(folder / "inner" / "test_app.py", USES_OWN_MOCK)
-    write(folder / "test_other.py", "import app", *others)
-    return conftest, test
+add_file("own_mock.py", OWN_MOCK)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        "",
-        # It passes with our mock as well.
-        """
+def add_own_mock(folder: str, *others: str, conftest: str = HIDING) -> None:
+    add_file(f"{folder}/conftest.py", conftest)
+    add_file(f"{folder}/inner/test_{folder}_inner.py", USES_OWN_MOCK)
+    add_file(f"{folder}/test_{folder}.py", "import app\n", *others)
+
+
+NO_LONGER_HIDING = {
+    "nothing_beside": "",
+    "passes_with_ours": """
         def test_other(mock_llm_calls):
             assert app.ask()
         """,
-        # It never passed.
-        """
+    "never_passed": """
         def test_other(mock_llm_calls):
             assert mock_llm_calls.nothing
         """,
-    ],
-)
+}
+for name, other in NO_LONGER_HIDING.items():
+    add_own_mock(name, other)
+
+
+@pytest.mark.parametrize("name", NO_LONGER_HIDING)
 def test_fixtures_that_hide_ours_are_removed_with_the_tests_of_their_mock(
-    folder: Path, other: str
+    project: Migrated, name: str
 ) -> None:
-    write_own_mock(folder, other)
-    lines = migrate(".")[1]
-    assert "conftest.py: mock_llm_calls, mock_llm_responses rewritten." in lines
-    assert (folder / "conftest.py").read_text() == dedent(WITHOUT_HIDING).lstrip("\n")
-    assert (folder / "inner" / "test_app.py").read_text() == dedent(NEW_USES).lstrip("\n")
+    path = f"{name}/conftest.py"
+    assert f"{path}: mock_llm_calls, mock_llm_responses rewritten." in project.lines
+    assert project.read(path) == join(WITHOUT_HIDING)
+    assert project.read(f"{name}/inner/test_{name}_inner.py") == join(NEW_USES)
 
 
-@pytest.mark.parametrize(
-    ("other", "problem"),
-    [
-        # The patch of the fixture is for all tests.
-        (NEEDS_OWN_MOCK, "it fails without it: "),
-        # It cannot be rewritten.
-        (
-            """
-            def test_other(mock_llm_calls):
-                app.ask()
-                assert mock_llm_calls.replies == {}
-            """,
-            "it fails without it: ",
-        ),
-        # Its rewritten form fails, and the old one needs the old mock.
-        (
-            """
-            def test_other(mock_llm_calls):
-                mock_llm_calls.set_response("gpt-4o-mini", None, "Hi")
-                assert "Mock" in str(app.get_usage())
-            """,
-            "it fails without it: ",
-        ),
-        # It passes with any answer of ours.
-        (
-            """
-            def test_other():
-                assert app.ask_as_real() in ("Hello", "nothing")
-            """,
-            "the old test fails but the rewritten test passes when ",
-        ),
-    ],
-)
-def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
-    folder: Path, other: str, problem: str
-) -> None:
-    write_own_mock(folder, other)
-    rewritten = """
-        def test_beside(mock_llm_calls):
-            mock_llm_calls.set_response("gpt-4o-mini", None, "Hello")
-            assert app.ask() == "Hello"
+COPIED = {
+    # The patch of the fixture is for all tests.
+    "patched_for_all": (NEEDS_OWN_MOCK, "it fails without it: "),
+    "not_rewritten": (
         """
-    write(folder / "test_other.py", "import app\n", other, rewritten)
-    lines = migrate(".")[1]
-    assert (folder / "conftest.py").read_text() == dedent(WITHOUT_HIDING).lstrip("\n")
-    assert (folder / "inner" / "test_app.py").read_text() == dedent(NEW_USES).lstrip("\n")
-    text = (folder / "test_other.py").read_text()
+        def test_other(mock_llm_calls):
+            app.ask()
+            assert mock_llm_calls.replies == {}
+        """,
+        "it fails without it: ",
+    ),
+    # Its rewritten form fails, and the old one needs the old mock.
+    "fails_rewritten": (
+        """
+        def test_other(mock_llm_calls):
+            mock_llm_calls.set_response("gpt-4o-mini", None, "Hi")
+            assert "Mock" in str(app.get_usage())
+        """,
+        "it fails without it: ",
+    ),
+    "any_answer_of_ours": (
+        """
+        def test_other():
+            assert app.ask_as_real() in ("Hello", "nothing")
+        """,
+        "the old test fails but the rewritten test passes when ",
+    ),
+}
+BESIDE = """
+    def test_beside(mock_llm_calls):
+        mock_llm_calls.set_response("gpt-4o-mini", None, "Hello")
+        assert app.ask() == "Hello"
+"""
+for name, (other, _) in COPIED.items():
+    add_own_mock(name, other, BESIDE)
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
+    project: Migrated, name: str
+) -> None:
+    other, problem = COPIED[name]
+    assert project.read(f"{name}/conftest.py") == join(WITHOUT_HIDING)
+    assert project.read(f"{name}/inner/test_{name}_inner.py") == join(NEW_USES)
+    path = f"{name}/test_{name}.py"
+    text = project.read(path)
     _, _, fixtures = HIDING.partition("import create_mock_get_model\n")
     copied, _, _ = fixtures.partition("@pytest.fixture\n    def another")
     start = "import app\nimport pytest\nfrom own_mock import create_mock_get_model\n"
     assert text.startswith(start + dedent(copied).rstrip())
     # A file has either the old mock or ours.
-    assert dedent(rewritten).strip() in text
-    reason = f"test_other in test_other.py needs it: {problem}"
-    left = [line for line in lines if reason in line]
+    assert join(BESIDE).strip() in text
+    reason = f"test_other in {path} needs it: {problem}"
+    left = [line for line in project.list_lines(path) if reason in line]
     assert any("test_beside" in line for line in left)
     # So has a test that was refused before.
     assert any(": test_other: " in line for line in left) == ("set_response" in other)
 
 
-@pytest.mark.parametrize(
-    ("conftest", "other"),
-    [
-        # The fixture needs more than imports.
-        (
-            HIDING.replace(
-                "\n    @pytest", '\n    TARGET = "app.get_model"\n\n    @pytest', 1
-            ).replace('setattr("app.get_model"', "setattr(TARGET"),
-            "",
+NOT_COPIED = {
+    # The fixture needs more than imports.
+    "needs_a_constant": (
+        HIDING.replace("\n    @pytest", '\n    TARGET = "app.get_model"\n\n    @pytest', 1).replace(
+            'setattr("app.get_model"', "setattr(TARGET"
         ),
-        # The file has something else of that name.
-        (HIDING, "def create_mock_get_model():\n    return None\n"),
-    ],
-)
-def test_all_tests_stay_if_a_file_cannot_have_a_copy(
-    folder: Path, conftest: str, other: str
-) -> None:
-    refused = """
-        def test_refused(mock_llm_calls):
-            mock_llm_calls.set_response("gpt-4o-mini", None, "Hi")
-            assert "Mock" in str(app.get_usage())
-        """
-    _, old = write_own_mock(folder, NEEDS_OWN_MOCK, refused, other)
-    old_other = (folder / "test_other.py").read_text()
-    old_conftest = write(folder / "conftest.py", conftest)
-    lines = migrate(".")[1]
-    assert (folder / "conftest.py").read_text() == old_conftest
-    assert (folder / "inner" / "test_app.py").read_text() == old
-    assert (folder / "test_other.py").read_text() == old_other
+        "",
+    ),
+    # The file has something else of that name.
+    "has_the_name": (HIDING, "def create_mock_get_model():\n    return None\n"),
+}
+REFUSED_BESIDE = """
+    def test_refused(mock_llm_calls):
+        mock_llm_calls.set_response("gpt-4o-mini", None, "Hi")
+        assert "Mock" in str(app.get_usage())
+"""
+for name, (conftest, other) in NOT_COPIED.items():
+    add_own_mock(name, NEEDS_OWN_MOCK, REFUSED_BESIDE, other, conftest=conftest)
+
+
+@pytest.mark.parametrize("name", NOT_COPIED)
+def test_all_tests_stay_if_a_file_cannot_have_a_copy(project: Migrated, name: str) -> None:
+    paths = [f"{name}/conftest.py", f"{name}/inner/test_{name}_inner.py", f"{name}/test_{name}.py"]
+    assert all(project.is_old(path) for path in paths)
     reason = (
-        "mock_llm_calls, mock_llm_responses of conftest.py hides an llm_mock fixture, but "
-        "test_other in test_other.py needs it: it fails without it: "
+        f"mock_llm_calls, mock_llm_responses of {paths[0]} hides an llm_mock fixture, but "
+        f"test_other in {paths[2]} needs it: it fails without it: "
     )
     # The two fixtures, and three tests.
-    assert sum(reason in line for line in lines) == 5
-    assert "Rewritten: 0 tests" in lines[-1]
+    assert sum(reason in line for line in project.lines) == 5
 
 
 def test_fixtures_that_hide_ours_stay_without_a_run(folder: Path) -> None:
-    old = write_own_mock(folder)
+    write(folder / "own_mock.py", OWN_MOCK)
+    write(folder / "test_app.py", USES_OWN_MOCK)
+    old = write(folder / "conftest.py", HIDING)
     result = CliRunner().invoke(main, ["migrate", "--write", "--no-verify", "."])
-    assert (folder / "conftest.py").read_text() == old[0]
+    assert (folder / "conftest.py").read_text() == old
     assert "conftest.py:6: mock_llm_calls: it has the name of an llm_mock fixture" in result.output
 
 
@@ -944,21 +995,23 @@ def test_tests_run_under_xdist_and_with_the_options_of_the_project(
     assert not (folder / ".coverage").exists()
 
 
-def test_a_change_that_one_parameter_of_the_new_test_notices_is_noticed(folder: Path) -> None:
-    write(
-        folder / "test_app.py",
-        START,
-        """
-        @pytest.mark.parametrize("ask", [app.ask, app.ask_as_real])
-        def test_it(ask):
-            with patch("app.get_model") as get_model:
-                get_model.return_value.prompt.return_value.text.return_value = "Hello"
-                assert ask() == "Hello"
-        """,
-    )
-    assert migrate(".")[1][0] == (
-        "test_app.py: test_it verified: it passes, and notices 4 of 12 changes."
-    )
+add_file(
+    "test_parameters.py",
+    START,
+    """
+    @pytest.mark.parametrize("ask", [app.ask, app.ask_as_real])
+    def test_it(ask):
+        with patch("app.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hello"
+            assert ask() == "Hello"
+    """,
+)
+
+
+def test_a_change_that_one_parameter_of_the_new_test_notices_is_noticed(project: Migrated) -> None:
+    assert project.list_lines("test_parameters.py") == [
+        "test_parameters.py: test_it verified: it passes, and notices 4 of 12 changes."
+    ]
 
 
 def test_without_verifying_no_test_runs(folder: Path) -> None:
@@ -975,11 +1028,10 @@ def test_without_verifying_no_test_runs(folder: Path) -> None:
     assert "--no-verify needs --write: use both." in result.output
 
 
-def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> None:
-    write(
-        folder / "app.py",
-        APP,
-        """
+add_file(
+    "chat_app.py",
+    APP,
+    """
         def chat(*texts):
             conversation = get_model("gpt-4o-mini").conversation()
             for text in texts:
@@ -989,11 +1041,11 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
                 conversation.prompt("once more").text()
             return answer
         """,
-    )
-    write(
-        folder / "test_app.py",
-        START,
-        """
+)
+add_file(
+    "test_chat.py",
+    START.replace("import app", "import chat_app as app"),
+    """
         class Answer:
             def text(self):
                 return "Hello"
@@ -1003,34 +1055,37 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
                 return Answer()
 
         def test_conversation():
-            with patch("app.get_model") as get_model:
+            with patch("chat_app.get_model") as get_model:
                 conversation = get_model.return_value.conversation.return_value
                 conversation.prompt.return_value.text.return_value = "Hello"
                 assert app.chat("a", "b") == "Hello"
 
         def test_class(monkeypatch):
-            monkeypatch.setattr("app.get_model", lambda name: Model())
+            monkeypatch.setattr("chat_app.get_model", lambda name: Model())
             assert isinstance(app.ask_until_real(), str)
 
         @pytest.fixture
         def no_call(monkeypatch):
-            monkeypatch.setattr("app.get_model", lambda name: Mock())
+            monkeypatch.setattr("chat_app.get_model", lambda name: Mock())
 
         def test_library(no_call):
-            with patch("app.llm") as library:
+            with patch("chat_app.llm") as library:
                 library.get_model.return_value.prompt.return_value.text.return_value = "Hello"
                 assert app.llm.get_model("gpt-4o").prompt("a").text() == "Hello"
 
         def test_two_patches():
             model = Mock()
             model.prompt.return_value.text.return_value = "Hello"
-            with patch("app.get_model", return_value=model):
+            with patch("chat_app.get_model", return_value=model):
                 with patch("llm.get_model", return_value=model):
                     assert app.ask() + app.llm.get_model("gpt-4o").prompt("a").text()
         """,
-    )
-    lines = migrate(".")[1]
-    told = {line.split(": ")[1].split()[0]: line for line in lines[:-1]}
+)
+
+
+def test_calls_are_compared_as_far_as_the_old_mock_counts_them(project: Migrated) -> None:
+    lines = project.list_lines("test_chat.py")
+    told = {line.split(": ")[1].split()[0]: line for line in lines}
     assert (
         "the old mock received 2 calls, but the rewritten test makes 3 calls"
         in (told["test_conversation"])
@@ -1058,49 +1113,52 @@ GETTER_ERROR = """
 """
 
 
-@pytest.mark.parametrize(
-    ("in_getter", "in_prompt", "after", "problem"),
-    [
-        ("RuntimeError", "RuntimeError", "", None),
-        ("RuntimeError", "KeyError", "", "the rewritten test fails: RuntimeError"),
-        (
-            "RuntimeError",
-            "RuntimeError",
-            "break",
-            "the old mock received 0 calls, but the rewritten test makes 1 call",
-        ),
-    ],
-)
+GETTER_ERRORS = {
+    "one_kind": ("RuntimeError", "RuntimeError", "", None),
+    "two_kinds": ("RuntimeError", "KeyError", "", "the rewritten test fails: RuntimeError"),
+    "one_time": (
+        "RuntimeError",
+        "RuntimeError",
+        "break",
+        "the old mock received 0 calls, but the rewritten test makes 1 call",
+    ),
+}
+GETTER_TESTS = """
+    def test_error(monkeypatch):
+        def fail(name):
+            raise RuntimeError("overloaded")
+
+        monkeypatch.setattr("{app}.get_model", fail)
+        assert {app}.ask_often(2) == "Sorry"
+
+    def test_no_error():
+        with patch("{app}.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hello"
+            assert {app}.ask_often(1) == "Hello"
+"""
+for name, (in_getter, in_prompt, after, _) in GETTER_ERRORS.items():
+    app = f"app_{name}"
+    error = GETTER_ERROR.format(in_getter=in_getter, in_prompt=in_prompt, after=after)
+    add_file(f"{app}.py", APP, error)
+    start = START.replace("import app", f"import {app}")
+    add_file(f"test_{name}.py", start, GETTER_TESTS.format(app=app))
+
+
+@pytest.mark.parametrize("name", GETTER_ERRORS)
 def test_an_error_in_place_of_a_model_is_a_call_of_the_new_test(
-    folder: Path, in_getter: str, in_prompt: str, after: str, problem: str | None
+    project: Migrated, name: str
 ) -> None:
-    write(
-        folder / "app.py",
-        APP,
-        GETTER_ERROR.format(in_getter=in_getter, in_prompt=in_prompt, after=after),
-    )
-    test = """
-        def test_error(monkeypatch):
-            def fail(name):
-                raise RuntimeError("overloaded")
-
-            monkeypatch.setattr("app.get_model", fail)
-            assert app.ask_often(2) == "Sorry"
-
-        def test_no_error():
-            with patch("app.get_model") as get_model:
-                get_model.return_value.prompt.return_value.text.return_value = "Hello"
-                assert app.ask_often(1) == "Hello"
-        """
-    write(folder / "test_app.py", START, test)
-    lines = migrate(".")[1]
-    text = (folder / "test_app.py").read_text()
-    assert "verified: it passes" in lines[-3 if problem is None else 0]
+    path = f"test_{name}.py"
+    lines = project.list_lines(path)
+    text = project.read(path)
+    problem = GETTER_ERRORS[name][3]
     if problem is None:
+        assert all("verified: it passes" in line for line in lines)
         assert 'mock_llm_responses.set_error("*", RuntimeError("overloaded"))' in text
     else:
+        assert "verified: it passes" in lines[0]
         assert "def fail(name):" in text
-        assert problem in "\n".join(lines)
+        assert problem in lines[1]
 
 
 SETUP = """
@@ -1127,53 +1185,47 @@ ONE_REPLY = 'return_value.text.return_value = "Hello"'
 TWO_REPLIES = 'side_effect = [Mock(text=lambda: "Hello"), Mock(text=lambda: "Hi")]'
 
 
-def migrate_class(folder: Path, reply: str, ask: str, more: str = "") -> tuple[list[str], bool]:
-    old = write(folder / "test_app.py", START, SETUP.format(reply=reply, ask=ask, more=more))
-    lines = migrate(".")[1]
-    return lines, (folder / "test_app.py").read_text() == old
+CLASSES = {
+    "whole": (ONE_REPLY, "ask", ""),
+    "calls_more": (ONE_REPLY, "ask_until_real", ""),
+    "replies_more": (TWO_REPLIES, "ask", 'self.assertEqual(app.ask(), "Hi")'),
+}
+for name, (reply, ask, more) in CLASSES.items():
+    add_file(f"test_{name}.py", START, SETUP.format(reply=reply, ask=ask, more=more))
 
 
-def test_a_class_whose_setup_patches_is_written_as_a_whole(folder: Path) -> None:
-    assert migrate_class(folder, ONE_REPLY, "ask") == (
-        [
-            "test_app.py: TestAll::test_it verified: it passes, and notices 3 of 6 changes.",
-            "test_app.py: TestAll::test_another verified: it passes, and notices 4 of 6 changes.",
-            "Rewritten: 2 tests in 1 file. Look at the changes.",
-        ],
-        False,
-    )
-    new = (folder / "test_app.py").read_text()
+def test_a_class_whose_setup_patches_is_written_as_a_whole(project: Migrated) -> None:
+    assert project.list_lines("test_whole.py") == [
+        "test_whole.py: TestAll::test_it verified: it passes, and notices 3 of 6 changes.",
+        "test_whole.py: TestAll::test_another verified: it passes, and notices 4 of 6 changes.",
+    ]
+    new = project.read("test_whole.py")
     assert '    def setUp(self):\n        self.llm_mock.set("*", "Hello")\n\n    def test_it' in new
 
 
 @pytest.mark.parametrize(
-    ("reply", "ask", "more", "reason"),
+    ("path", "reason"),
     [
         (
-            ONE_REPLY,
-            "ask_until_real",
-            "",
-            "test_app.py:23: TestAll::test_another: the rewritten test fails: AssertionError: "
-            "Expected 1 call to any model, got 2. Without --write the command shows the new test.",
+            "test_calls_more.py",
+            "the rewritten test fails: AssertionError: Expected 1 call to any model, got 2. "
+            "Without --write the command shows the new test.",
         ),
         (
-            TWO_REPLIES,
-            "ask",
-            'self.assertEqual(app.ask(), "Hi")',
-            "test_app.py:23: TestAll::test_another: it needs a different setUp than "
-            "TestAll::test_it. Configure the replies in each test, then run the command again.",
+            "test_replies_more.py",
+            "it needs a different setUp than TestAll::test_it. Configure the replies in each "
+            "test, then run the command again.",
         ),
     ],
 )
 def test_a_class_whose_setup_patches_stays_with_one_of_its_tests(
-    folder: Path, reply: str, ask: str, more: str, reason: str
+    project: Migrated, path: str, reason: str
 ) -> None:
-    lines, is_old = migrate_class(folder, reply, ask, more)
-    assert is_old
-    assert lines[:2] == [
-        "test_app.py:19: TestAll::test_it: TestAll::test_another needs the same patches "
+    assert project.is_old(path)
+    assert project.list_lines(path) == [
+        f"{path}:19: TestAll::test_it: TestAll::test_another needs the same patches "
         "and cannot be rewritten. Rewrite that one first, then run the command again.",
-        reason,
+        f"{path}:23: TestAll::test_another: {reason}",
     ]
 
 
@@ -1193,7 +1245,7 @@ KEY = """
         return answer.choices[0].message.content
 
     def test_it():
-        with patch("test_it.OpenAI") as client_class:
+        with patch("THIS_FILE.OpenAI") as client_class:
             client = Mock()
             client_class.return_value = client
             client.chat.completions.create.return_value = Mock(
@@ -1203,25 +1255,27 @@ KEY = """
 """
 
 
-def test_a_library_is_given_the_key_that_it_misses(folder: Path) -> None:
-    path = folder / "test_it.py"
-    write(path, KEY.format(variable="MISTRAL_API_KEY"))
-    migrate(str(path))
+add_file("test_key.py", KEY.format(variable="MISTRAL_API_KEY"))
+add_file(
+    "test_token.py",
+    KEY.format(variable="MISTRAL_TOKEN").replace("OTHER_API_KEY", "another"),
+)
+
+
+def test_a_library_is_given_the_key_that_it_misses(project: Migrated) -> None:
     new = """\
 def test_it(mock_llm_responses, monkeypatch):
     monkeypatch.setenv("MISTRAL_API_KEY", "test")
     mock_llm_responses.set("*", "Hello")
     assert ask() == "Hello"
 """
-    assert path.read_text().endswith(new)
+    assert project.read("test_key.py").endswith(new)
 
 
-def test_another_variable_is_not_set(folder: Path) -> None:
-    path = folder / "test_it.py"
-    old = write(path, KEY.format(variable="MISTRAL_TOKEN").replace("OTHER_API_KEY", "another"))
-    lines = migrate(str(path))[1]
-    assert path.read_text() == old
-    assert "the rewritten test fails: ValueError: Missing key. Set MISTRAL_TOKEN" in lines[0]
+def test_another_variable_is_not_set(project: Migrated) -> None:
+    assert project.is_old("test_token.py")
+    [line] = project.list_lines("test_token.py")
+    assert "the rewritten test fails: ValueError: Missing key. Set MISTRAL_TOKEN" in line
 
 
 OPTIONS = """
@@ -1265,50 +1319,54 @@ REFUSED = """
 ATTACHMENT = "[llm.Attachment(type='a/b', content=b'c')]"
 
 
-@pytest.mark.parametrize(
-    ("getter", "double", "refused", "accepted"),
-    [
-        ("get_model", "Mock", "ask(blocks=[1])", "ask()"),
-        ("get_model", "Mock", f"ask(attachments={ATTACHMENT})", "ask(temperature=1)"),
-        (
-            "get_async_model",
-            "AsyncMock",
-            "asyncio.run(ask_async(blocks=[1]))",
-            "asyncio.run(ask_async())",
-        ),
-    ],
-)
-def test_calls_that_only_a_registered_model_refuses_are_accepted(
-    folder: Path, getter: str, double: str, refused: str, accepted: str
-) -> None:
-    path = folder / "test_it.py"
+REGISTERED = {
+    "block": ("get_model", "Mock", "ask(blocks=[1])", "ask()"),
+    "attachment": ("get_model", "Mock", f"ask(attachments={ATTACHMENT})", "ask(temperature=1)"),
+    "async": (
+        "get_async_model",
+        "AsyncMock",
+        "asyncio.run(ask_async(blocks=[1]))",
+        "asyncio.run(ask_async())",
+    ),
+}
+for name, (getter, double, refused, accepted) in REGISTERED.items():
     old = REFUSED.format(getter=getter, double=double, refused=refused, accepted=accepted)
-    write(path, OPTIONS, old)
-    lines = migrate(str(path))[1]
-    assert "Rewritten: 2 tests in 1 file. Look at the changes." in lines
-    text = path.read_text()
+    add_file(f"test_{name}.py", OPTIONS, old)
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_calls_that_only_a_registered_model_refuses_are_accepted(
+    project: Migrated, name: str
+) -> None:
+    path = f"test_{name}.py"
+    assert ["verified" in line for line in project.list_lines(path)] == [True, True]
+    text = project.read(path)
     assert f"def test_refused(mock_llm_responses):\n{ACCEPTED}    mock_llm_responses.set(" in text
     # Only where a call was refused.
     assert "def test_accepted(mock_llm_responses):\n    mock_llm_responses.set(" in text
 
 
-@pytest.mark.parametrize(
-    "old",
-    [
-        # The refusal is not why the new test fails.
-        """
+# The refusal is not why the new test fails.
+add_file(
+    "test_real_model.py",
+    OPTIONS,
+    """
     def test_it():
         with patch("llm.get_model") as get_model:
             get_model.return_value.prompt.return_value.text.return_value = "Hello"
             assert ask(blocks=[1]) == "Hello"
             assert not isinstance(llm.get_model("gpt-4o-mini"), llm.Model)
-""",
-        # The SDK refuses the call, as its provider does in production.
-        """
+    """,
+)
+# The SDK refuses the call, as its provider does in production.
+add_file(
+    "test_real_client.py",
+    OPTIONS,
+    """
     import openai
 
     def test_it():
-        with patch("test_it.openai.OpenAI") as client_class:
+        with patch("THIS_FILE.openai.OpenAI") as client_class:
             create = client_class.return_value.chat.completions.create
             create.return_value.choices[0].message.content = "Hello"
             client = openai.OpenAI(api_key="k")
@@ -1316,15 +1374,15 @@ def test_calls_that_only_a_registered_model_refuses_are_accepted(
                 model="gpt-4o", messages=[{"role": "user", "content": "Hi"}], temperature=9
             )
             assert answer.choices[0].message.content == "Hello"
-""",
-    ],
+    """,
 )
-def test_a_test_that_fails_for_another_reason_is_left(folder: Path, old: str) -> None:
-    path = folder / "test_it.py"
-    before = write(path, OPTIONS, old)
-    lines = migrate(str(path))[1]
-    assert path.read_text() == before
-    assert "Rewritten: 0 tests" in lines[-1]
+
+
+@pytest.mark.parametrize("path", ["test_real_model.py", "test_real_client.py"])
+def test_a_test_that_fails_for_another_reason_is_left(project: Migrated, path: str) -> None:
+    assert project.is_old(path)
+    [line] = project.list_lines(path)
+    assert "verified" not in line
 
 
 HANDLED = """
@@ -1338,22 +1396,24 @@ HANDLED = """
 """
 
 
+# The application handles the error of the mock, and would handle a refusal as well.
+add_file(
+    "test_handled.py",
+    OPTIONS,
+    HANDLED.format(target="llm.get_model", prompt="return_value.prompt."),
+)
+# The old test has a real model, which refuses the call, too.
+CHAT = "llm.default_plugins.openai_models.Chat.execute"
+add_file("test_execute.py", OPTIONS, HANDLED.format(target=CHAT, prompt=""))
+
+
 @pytest.mark.parametrize(
-    ("target", "prompt", "is_accepted"),
-    [
-        # The application handles the error of the mock, and would handle a refusal as well.
-        ("llm.get_model", "return_value.prompt.", True),
-        # The old test has a real model, which refuses the call, too.
-        ("llm.default_plugins.openai_models.Chat.execute", "", False),
-    ],
+    ("path", "is_accepted"), [("test_handled.py", True), ("test_execute.py", False)]
 )
 def test_a_refused_call_is_one_that_the_old_mock_had(
-    folder: Path, target: str, prompt: str, is_accepted: bool
+    project: Migrated, path: str, is_accepted: bool
 ) -> None:
-    path = folder / "test_it.py"
-    write(path, OPTIONS, HANDLED.format(target=target, prompt=prompt))
-    migrate(str(path))
-    assert ("autospec(False)" in path.read_text()) == is_accepted
+    assert ("autospec(False)" in project.read(path)) == is_accepted
 
 
 @pytest.mark.parametrize(
