@@ -9,7 +9,7 @@ import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -156,6 +156,25 @@ def test_a_mutant_gets_the_closest_and_the_fastest_tests(mutate: ModuleType) -> 
         12: ["near", "next", "faster", "fast", "fair"],
         99: [*durations],
     }
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "broken"),
+    [
+        ([""], set()),
+        (["b", ""], {"b"}),
+        (["b", "a", ""], {"a", "b"}),
+        (["the tests did not end"], {"a", "b", "c"}),
+    ],
+)
+def test_tests_that_fail_without_a_change_catch_nothing(
+    mutate: ModuleType, outcomes: list[str], broken: set[str]
+) -> None:
+    left = iter(outcomes)
+    tree = SimpleNamespace(failed_test=lambda tests, seconds: next(left))
+    durations = dict.fromkeys("abc", 1.0)
+    assert mutate.find_broken(tree, ["a", "b", "c"], durations) == broken
+    assert [*left] == []
 
 
 def test_what_one_parameter_executes_is_tested_by_all(mutate: ModuleType) -> None:
