@@ -70,53 +70,93 @@ if shutil.which("node") is not None:
     CHECKS["javascript"] = (javascript(CODE), {"code": CODE}, TEXT, "Hello to each of you, Ada")
 
 
-def check_in_suite(folder: Path, check: dict[str, Any], output: str) -> bool | None:
-    (folder / "app.py").write_text(f"def answer(prompt):\n    return {output!r}\n")
-    head = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": {"name": "s"}}
-    case = {"name": "c", "prompt": "Hi", "assertions": [check]}
-    suite = {**head, "target": {"function": "app.py:answer"}, "cases": [case]}
-    (folder / "suite.yaml").write_text(json.dumps(suite))
-    result = run_suite(None, load_suite(folder / "suite.yaml"), dry_run=True)
-    (found,) = result.case_results[0].decisive_attempt.assertions
-    return found.passed
+SUITE = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": {"name": "s"}}
+PLUGIN = """\
+from llm_mock.specs import LLMPlugin
 
 
-def check_in_step(folder: Path, check: dict[str, Any], output: str) -> bool | None:
-    step = {"tool": "say_it", "checks": [check]}
-    plugin = (
-        "from llm_mock.specs import LLMPlugin\n"
-        "class SayPlugin(LLMPlugin):\n"
-        "    name = 'say'\n"
-        "    async def it(self) -> str:\n"
-        f"        return {output!r}\n"
-    )
+class SayPlugin(LLMPlugin):
+    name = "say"
+
+    async def it(self, output: str) -> str:
+        return output
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "app.py").write_text("def answer(prompt):\n    return prompt\n")
+    (folder / "functions.py").write_text(FUNCTIONS)
     (folder / "pyproject.toml").write_text("")
-    (folder / "tests" / "llm" / "plugins").mkdir(parents=True)
-    (folder / "tests" / "llm" / "plugins" / "say.py").write_text(plugin)
-    spec = {"test": {"name": "t"}, "steps": [step], "verdict": {"pass_if": "a", "fail_if": "b"}}
+    plugins = folder / "tests" / "llm" / "plugins"
+    plugins.mkdir(parents=True)
+    (plugins / "say.py").write_text(PLUGIN)
+    return folder
+
+
+def list_outputs(name: str) -> list[tuple[str, bool]]:
+    """Return the outputs of a check, and whether it holds for them."""
+    _, _, good, bad = CHECKS[name]
+    return [(good, True), (bad, False)]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_of_an_output_or_a_run_holds_in_python(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    check = CHECKS[name][0]
+    for output, holds in list_outputs(name):
+        turn = Turn(output, (ToolCallRecord("search", {}, "x"),), None)  # type: ignore[arg-type]
+        run = AgentResult("a", "m", "p", (turn,), success=True)
+        assert check(output).outcome == ("passed" if holds else "failed")
+        assert bool(check(run)) is holds
+        assert bool((~check)(output)) is not holds
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_and_its_negation_have_the_same_meaning_in_a_suite(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    fields = CHECKS[name][1]
+    assertions = [{"type": kind, **fields} for kind in (name, f"not_{name}")]
+    cases = [
+        {"name": str(holds), "prompt": output, "assertions": assertions}
+        for output, holds in list_outputs(name)
+    ]
+    suite = {**SUITE, "target": {"function": "app.py:answer"}, "cases": cases}
+    (folder / "suite.yaml").write_text(json.dumps(suite))
+    results = run_suite(None, load_suite(folder / "suite.yaml"), dry_run=True).case_results
+    found = [[each.passed for each in result.decisive_attempt.assertions] for result in results]
+    assert found == [[True, False], [False, True]]
+
+
+@pytest.fixture(scope="module")
+def step_statuses(folder: Path) -> dict[str, str]:
+    """Return the statuses of steps with each check, which share the process of their tool."""
+    steps = []
+    for name, (_, fields, *_) in CHECKS.items():
+        for output, holds in list_outputs(name):
+            step = {"name": f"{name} {holds}", "tool": "say_it", "args": {"output": output}}
+            steps.append({**step, "checks": [{"type": name, **fields}]})
+    # A step that fails ends the test, but not its teardown.
+    spec = {
+        "test": {"name": "t"},
+        "steps": [steps[0]],
+        "teardown": steps[1:],
+        "verdict": {"pass_if": "a", "fail_if": "b"},
+    }
     path = folder / "test_it.yaml"
     path.write_text(json.dumps(spec))
-    verdict = run_llm_test(load_spec(path), path, driver=DryRun())
-    return {"PASS": True, "FAIL": False, "UNCLEAR": None}[verdict.verdict]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        verdict = run_llm_test(load_spec(path), path, driver=DryRun())
+    return {step.name.removeprefix("teardown: "): step.status for step in verdict.steps}
 
 
-@pytest.mark.parametrize("holds", [True, False])
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_check_has_one_verdict_in_a_suite_a_step_and_python(
-    name: str, holds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "functions.py").write_text(FUNCTIONS)
-    check, fields, good, bad = CHECKS[name]
-    output = good if holds else bad
-    written = {"type": name, **fields}
-    negated = {"type": f"not_{name}", **fields}
-    turn = Turn(output, (ToolCallRecord("search", {}, "x"),), None)  # type: ignore[arg-type]
-    run = AgentResult("a", "m", "p", (turn,), success=True)
-
-    assert check(output).outcome == ("passed" if holds else "failed")
-    assert bool(check(run)) is holds
-    assert bool((~check)(output)) is not holds
-    assert check_in_suite(tmp_path, written, output) is holds
-    assert check_in_suite(tmp_path, negated, output) is not holds
-    assert check_in_step(tmp_path, written, output) is holds
+def test_a_check_has_the_same_meaning_in_a_step(name: str, step_statuses: dict[str, str]) -> None:
+    found = {holds: step_statuses[f"{name} {holds}"] for _, holds in list_outputs(name)}
+    assert found == {True: "pass", False: "fail"}

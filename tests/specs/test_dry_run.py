@@ -233,54 +233,50 @@ class TypedPlugin(LLMPlugin):
 """
 
 
-@pytest.mark.parametrize(
-    ("tool", "expected"),
-    [
-        ("number", "204"),
-        ("share", "0.5"),
-        ("agreed", "true"),
-        ("nothing", "null"),
-        ("parts", "[1, 2]"),
-        ("mapping", "{result: 1}"),
-        ("text", "'204'"),
-    ],
-)
-def test_the_result_of_a_tool_keeps_its_type(project: Project, tool: str, expected: str) -> None:
+RESULTS = {
+    "number": "204",
+    "share": "0.5",
+    "agreed": "true",
+    "nothing": "null",
+    "parts": "[1, 2]",
+    "mapping": "{result: 1}",
+    "text": "'204'",
+}
+
+
+def test_the_result_of_a_tool_keeps_its_type(project: Project) -> None:
     (project.root / "tests/llm/plugins/typed.py").write_text(TYPED)
+    steps = ""
+    for tool, expected in RESULTS.items():
+        arguments = f'{{actual: "${{{tool}}}", expected: {expected}}}'
+        steps += f"  - {{tool: typed_{tool}, save_as: {tool}}}\n"
+        steps += f"  - {{name: {tool}, tool: assert_equals, args: {arguments}}}\n"
+    # A step that fails ends the test, but not its teardown.
+    verdict = project.run(f"steps: [{COMPARISONS[0]}]\nteardown:\n{steps}")
+    found = dict(statuses(verdict))
+    assert {tool: found[f"teardown: {tool}"] for tool in RESULTS} == dict.fromkeys(RESULTS, "pass")
+
+
+def test_a_value_that_was_never_stored_is_a_failure_without_a_default(project: Project) -> None:
+    value = "tool: get_value, args: {name: price"
     verdict = project.run(
         f"""\
         steps:
-          - {{tool: typed_{tool}, save_as: saved}}
-          - {{tool: assert_equals, args: {{actual: "${{saved}}", expected: {expected}}}}}
+          - {{{value}, default: 3}}}}
+          - {{{value}, default: null}}}}
+          - {{{value}}}}}
+        teardown:
+          - {{tool: store_value, args: {{name: cost, value: 1}}}}
+          - {{{value}}}}}
         """
     )
-    assert verdict.verdict == "PASS", verdict.reason
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ("name: price", "no value is stored as 'price'. Stored names: none."),
-        ("name: price, default: 3", None),
-        ("name: price, default: null", None),
-    ],
-)
-def test_a_value_that_was_never_stored_is_a_failure_without_a_default(
-    project: Project, arguments: str, problem: str | None
-) -> None:
-    verdict = project.run(f"steps: [{{tool: get_value, args: {{{arguments}}}}}, {COMPARISONS[0]}]")
-    assert verdict.verdict == ("FAIL" if problem else "PASS")
-    if problem:
-        assert problem in verdict.reason
-        assert "Store it with store_value, or pass a default." in verdict.reason
-
-
-def test_the_names_that_were_stored_are_in_the_failure(project: Project) -> None:
-    verdict = project.run(
-        "steps: [{tool: store_value, args: {name: cost, value: 1}}, "
-        "{tool: get_value, args: {name: price}}]"
-    )
-    assert "Stored names: 'cost'." in verdict.reason
+    advice = "Store it with store_value, or pass a default."
+    assert [step.status for step in verdict.steps] == ["pass", "pass", "fail", "pass", "fail"]
+    for step, default in zip(verdict.steps, [3, None], strict=False):
+        assert step.tool_output == {"name": "price", "value": default, "found": False}
+    assert "no value is stored as 'price'. Stored names: none." in verdict.steps[2].details
+    assert advice in verdict.steps[2].details
+    assert "Stored names: 'cost'." in verdict.steps[4].details
 
 
 def test_each_result_is_reported_as_it_comes(project: Project) -> None:
