@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.metadata
+import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -13,11 +15,12 @@ import pytest
 from click.testing import CliRunner
 
 import llm_mock
-from llm_mock import agents, cassettes, checks, specs, suites
+from llm_mock import agents, cassettes, checks, specs, suites, templates
 from llm_mock.boundaries.http.supported_versions import OLDEST
 from llm_mock.cli import main
 
 from .conftest import RunPython
+from .expected import compare_json
 
 
 def test_importing_the_package_imports_neither_llm_nor_pytest(run_python: RunPython) -> None:
@@ -40,6 +43,42 @@ def test_every_public_name_is_importable_and_documented(package: ModuleType, nam
     value = getattr(package, name)
     assert name in dir(package)
     assert isinstance(value, str) or value.__doc__
+
+
+def describe_signature(function: Callable[..., object]) -> str:
+    """Return the parameters of a function with their defaults, without types."""
+    parameters = [
+        parameter.replace(annotation=parameter.empty)
+        for parameter in inspect.signature(function).parameters.values()
+    ]
+    text = str(inspect.Signature(parameters))
+    return re.sub(r"<([\w.]+) object at 0x\w+>", r"<\1>", text)
+
+
+def list_functions(value: object) -> dict[str, Callable[..., object]]:
+    """Return a function, or the constructor and the public methods of a class."""
+    if inspect.isfunction(value):
+        return {"": value}
+    if not inspect.isclass(value):
+        return {}
+    methods = inspect.getmembers(value, inspect.isfunction)
+    return {
+        f".{name}": method
+        for name, method in methods
+        if not name.startswith("_") or name in ("__init__", "__new__", "__call__")
+    }
+
+
+def test_the_defaults_of_everything_public_stay() -> None:
+    signatures = {}
+    modules = {module: module.__all__ for module in PACKAGES}
+    modules[templates] = [name for name in dir(templates) if not name.startswith("_")]
+    for module, names in modules.items():
+        for name in names:
+            for more, function in list_functions(getattr(module, name)).items():
+                if str(function.__module__).startswith("llm_mock"):
+                    signatures[f"{module.__name__}.{name}{more}"] = describe_signature(function)
+    compare_json(Path(__file__).with_name("expected_signatures.json"), signatures)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
