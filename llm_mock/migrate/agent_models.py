@@ -560,7 +560,7 @@ def _replace_items(
     last = node.items[-1]
     parenthesis = node.rpar
     if items[-1].comma is not last.comma:
-        own = _get_space(items[-1].comma)
+        own = cst.ensure_type(items[-1].comma, cst.Comma).whitespace_after
         if isinstance(parenthesis, cst.RightParen):
             space = _merge_space(parenthesis.whitespace_before, own)
             parenthesis = parenthesis.with_changes(whitespace_before=space)
@@ -583,7 +583,7 @@ def _remove_argument(call: cst.Call, argument: cst.Arg) -> cst.Call:
     kept = [each for each in call.args if each is not argument]
     if kept and argument is call.args[-1]:
         # Keep a trailing comma, and a parenthesis on a separate line.
-        own = _get_space(kept[-1].comma)
+        own = cst.ensure_type(kept[-1].comma, cst.Comma).whitespace_after
         comma = argument.comma
         if isinstance(comma, cst.Comma):
             space = _merge_space(comma.whitespace_after, own)
@@ -593,13 +593,6 @@ def _remove_argument(call: cst.Call, argument: cst.Arg) -> cst.Call:
             whitespace_after_arg=_merge_space(argument.whitespace_after_arg, own),
         )
     return call.with_changes(args=kept)
-
-
-def _get_space(comma: cst.Comma | cst.MaybeSentinel) -> cst.BaseParenthesizableWhitespace:
-    """Return the whitespace behind a comma."""
-    if isinstance(comma, cst.Comma):
-        return comma.whitespace_after
-    return cst.SimpleWhitespace("")
 
 
 def _merge_space(

@@ -125,7 +125,7 @@ def parse_file(path: Path, source: bytes) -> cst.Module:
         return cst.parse_module(source)
     except cst.ParserSyntaxError as error:
         line, problem = _describe_syntax_error(source, error)
-        message = f"{format_path(path)}:{line}: invalid Python: {problem}."
+        message = f"{format_path(path)}:{line}: {problem}."
         raise InvalidFile(message) from None
     except (UnicodeDecodeError, LookupError, SyntaxError) as error:
         message = f"{format_path(path)}: the file cannot be decoded: {error}."
@@ -137,10 +137,10 @@ def _describe_syntax_error(source: bytes, error: cst.ParserSyntaxError) -> tuple
     try:
         ast.parse(source)
     except SyntaxError as problem:
-        return problem.lineno or 1, problem.msg
+        return problem.lineno or 1, f"invalid Python: {problem.msg}"
     except ValueError as problem:  # a null byte
-        return 1, str(problem)
-    return error.raw_line, error.message
+        return 1, f"invalid Python: {problem}"
+    return error.raw_line, f"libcst cannot parse this: {error.message}"
 
 
 def rewrite_file(

@@ -177,10 +177,15 @@ class _RouteMethod(CreateMethod):
                     get_node(value),
                 )
             return template
-        others = _format_headers(response)
-        if response.status != _OK or others:
+        if response.status != _OK:
             raise CannotRewrite(
-                f"the response has status {response.status} and its own headers",
+                f"the response has status {response.status}",
+                SEE_ON,
+                get_node(value),
+            )
+        if _format_headers(response):
+            raise CannotRewrite(
+                "the response has its own headers",
                 'Pass the headers to a Reply: Reply("text", headers={…}).',
                 get_node(value),
             )

@@ -181,8 +181,6 @@ class SetupMethods:
             body[end + 1 :],
             [*footer],
         )
-        if not middle.statements:
-            middle.statements.append(parse_statement("pass"))
         own_body = middle.replace(test.body)
         return SplitTest(
             function.with_changes(body=own_body),

@@ -72,6 +72,17 @@ def branch(messages, info):
         return ModelResponse(parts=[TextPart("Tools.")])
     return ModelResponse(parts=[TextPart("Rain.")])
 
+def branch_again(messages, info):
+    if len(messages) == 1:
+        return ModelResponse(parts=[TextPart("Wait.")])
+    elif info.function_tools:
+        return ModelResponse(parts=[TextPart("Tools.")])
+    return ModelResponse(parts=[TextPart("Rain.")])
+
+def answer_first_only(messages, info):
+    if len(messages) == 1:
+        return ModelResponse(parts=[TextPart("Rain.")])
+
 def compute(messages, info):
     return ModelResponse(parts=[TextPart(imported())])
 
@@ -83,6 +94,9 @@ def count_tokens(messages, info):
 
 def name_part(messages, info):
     return ModelResponse(parts=[TextPart("Rain.", "part-1")])
+
+def spread(messages, info):
+    return ModelResponse(**imported)
 
 def make_parts(messages, info):
     return ModelResponse(parts=imported)
@@ -354,6 +368,39 @@ MODEL = 'TestModel(custom_output_text="Sunny.")'
         ),
         (
             f"""
+            import app
+            import pydantic_ai.models.test as fakes
+
+            with agent.override(model=fakes.{MODEL}):
+                {RUN}
+            """,
+            f"""
+            import app
+
+            {ANSWER}
+            {RUN}
+            """,
+        ),
+        # The reply lasts beyond a block that configures no other one.
+        (
+            f"""
+            with agent.override(model={MODEL}):
+                {RUN}
+            for town in ("Rome", "Bern"):
+                print(town)
+            with agent.override(model={MODEL}):
+                {RUN}
+            """,
+            f"""
+            {ANSWER}
+            {RUN}
+            for town in ("Rome", "Bern"):
+                print(town)
+            {RUN}
+            """,
+        ),
+        (
+            f"""
             def ask():
                 with agent.override(model={MODEL}):
                     return agent.run_sync("Rome?")
@@ -482,6 +529,8 @@ def test_a_file_that_forbids_requests_allows_those_of_new_tests() -> None:
         ("FunctionModel(echo)", "{}a response depends on messages: ModelResponse("),
         ("FunctionModel(store)", "{}it does more than return a response: seen.append"),
         ("FunctionModel(branch)", "{}it has a condition: info.function_tools"),
+        ("FunctionModel(branch_again)", "{}it has a condition: info.function_tools"),
+        ("FunctionModel(answer_first_only)", "{}it returns nothing: def answer_first_only("),
         ("FunctionModel(compute)", "{}a response is computed: ModelResponse("),
         (
             "FunctionModel(think)",
@@ -494,6 +543,10 @@ def test_a_file_that_forbids_requests_allows_those_of_new_tests() -> None:
         (
             "FunctionModel(name_part)",
             "{}a response or part has arguments that a reply does not support: TextPart(",
+        ),
+        (
+            "FunctionModel(spread)",
+            "{}the arguments of a response or part are not literal: ModelResponse(**imported)",
         ),
         ("FunctionModel(make_parts)", "{}the parts of a response are not a literal list: Model"),
         ("FunctionModel(return_nothing)", "{}it does more than return a response: pass"),

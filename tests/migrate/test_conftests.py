@@ -217,6 +217,29 @@ def test_a_name_of_the_conftest_in_a_reply_is_not_known_to_its_tests(
     assert [reason.startswith(expected) for reason in reasons] == [True] * bool(unknown)
 
 
+def test_a_fixture_without_a_reply_is_left(folder: Path) -> None:
+    write(
+        folder / "tests" / "conftest.py",
+        """
+        from unittest.mock import patch
+
+        import pytest
+
+
+        @pytest.fixture
+        def model():
+            with patch("app.get_model") as get_model:
+                yield get_model.return_value
+        """,
+    )
+    path = folder / "tests" / "test_app.py"
+    write(path, "import app\n\n\ndef test_it(model):\n    app.ask()\n")
+    result = rewrite(path)
+    assert result.changed == ()
+    [change] = result.manual_changes
+    assert change.reason == "no reply is configured, so the model replies with another Mock"
+
+
 def test_a_fixture_that_gives_a_function_is_no_mock_of_a_model(folder: Path) -> None:
     write(
         folder / "tests" / "conftest.py",

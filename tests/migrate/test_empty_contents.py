@@ -143,6 +143,11 @@ def test_a_content_that_is_not_clear_is_left(
         (RESPONSES, "N(output=None)", "the output of the response is None"),
         (RESPONSES, "N(output_text=None)", "the output_text of the response is None"),
         (RESPONSES, "N(output_parsed=None)", "the output_parsed of the response is None"),
+        (
+            RESPONSES,
+            '[N(type="response.created"), N(type="response.completed", response=N())]',
+            "the events of the response have no text",
+        ),
     ],
 )
 def test_a_response_without_a_content_is_left(

@@ -53,6 +53,12 @@ def test_an_option_is_read_under_the_name_that_is_sent(
     assert f'assert mock_llm_calls.last_call.options.get("{option}") == 1\n' in result.after
 
 
+def test_an_argument_that_is_sent_in_another_form_is_left(tmp_path: Path) -> None:
+    assertion = '    assert generate_content.call_args.kwargs["tools"] == 1\n'
+    [change] = rewrite(tmp_path, 'Mock(text="Hi")', assertion).manual_changes
+    assert change.reason == "google-genai sends tools in another form"
+
+
 @pytest.mark.parametrize(
     ("reason", "reply"),
     [
@@ -73,6 +79,7 @@ def test_a_finish_reason_is_that_of_a_reply(reason: str, reply: str, tmp_path: P
     ("response", "reason"),
     [
         ("Mock(text=5)", "text is 5, but must be a string"),
+        ("Mock(text=None)", "the text of the response is None"),
         (
             "Mock(function_calls=5)",
             "function_calls (5) is not a literal list of mocks",

@@ -148,6 +148,22 @@ def test_the_reply_is_configured_before_a_block_with_the_client() -> None:
     assert "ask(OpenAI(), text)" in new
 
 
+def test_a_handler_may_be_defined_in_the_block_with_the_client() -> None:
+    test = f"""
+    with pytest.raises(ValueError):
+        def handler(request):
+            return httpx.Response(200, json=completion("Hi"))
+        ask({CLIENT.format("handler")})
+    """
+    assert migrate(test) == (
+        "with pytest.raises(ValueError):\n"
+        "        def handler(request):\n"
+        '            return httpx.Response(200, json=completion("Hi"))\n'
+        '        mock_llm_responses.set("*", "Hi")\n'
+        "        ask(OpenAI())"
+    )
+
+
 def test_comments_stay() -> None:
     test = f"""
     # the transport
@@ -358,6 +374,11 @@ MODELS = 'httpx.Response(200, json={"data": [{"id": "text-embedding-3"}]})'
             "handler does not return one literal response",
         ),
         (handle("return next(answers)"), "handler does not return one literal response"),
+        (f"ask({CLIENT.format('app.handler')})", "app.handler is not a function in this file"),
+        (
+            f"from unittest.mock import Mock\nlog = Mock(*parts)\nask({CLIENT.format('answer')})",
+            "the arguments of Mock are not literal",
+        ),
         (
             handle(f"return {MODELS}"),
             "the command does not recognise the response of handler as a model's response",

@@ -115,6 +115,10 @@ def test_an_argument_is_read_from_the_record(tmp_path: Path, check: str, new: st
         ),
         ('assert kwargs["schema"] is schema', 'kwargs["schema"] is schema has no equivalent'),
         ('assert kwargs["schema"] == app.SCHEMA', "app.SCHEMA might not be a class"),
+        (
+            'self.assertIn("schema", kwargs)',
+            'self.assertIn("schema", kwargs) has no equivalent',
+        ),
     ],
 )
 def test_an_argument_that_no_record_has_is_left(tmp_path: Path, check: str, reason: str) -> None:

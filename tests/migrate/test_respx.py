@@ -152,6 +152,22 @@ def test_data_that_only_a_route_needs_goes_with_it() -> None:
     assert used == "\n".join((lines[0], SET.format('"Hi"'), "print(choice)"))
 
 
+def test_data_under_too_many_names_is_sent_as_it_is() -> None:
+    call = 'call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}'
+    lines = [
+        call,
+        "calls = [call]",
+        'message = {"content": None, "tool_calls": calls}',
+        'choice = {"message": message}',
+        'body = {"choices": [choice]}',
+    ]
+    reply = 'Reply(tool_calls=[ToolCall("f", "{}", "c")])'
+    assert migrate(*lines, JSON.format("body")) == SET.format(reply)
+    lines[-1:] = ["choices = [choice]", 'body = {"choices": choices}']
+    new = migrate(*lines, JSON.format("body"))
+    assert new.splitlines() == [*lines, SET.format("Reply(body=body)")]
+
+
 def test_an_id_that_the_test_names_is_sent() -> None:
     new = migrate(JSON.format('completion("Hi")'), 'assert ask().id == "c1"')
     assert SET.format('Reply(body=completion("Hi"))') in new
@@ -272,6 +288,7 @@ def test_several_responses_are_queued() -> None:
         ("assert route.call_count == 1", "assert len(mock_llm_calls.calls) == 1"),
         ("assert len(route.calls) == 1", "assert len(mock_llm_calls.calls) == 1"),
         ("assert respx.calls.call_count == 1", "assert len(mock_llm_calls.calls) == 1"),
+        ("assert respx.calls.called is True", "assert bool(mock_llm_calls.calls) is True"),
         ("route.calls.assert_called_once()", "mock_llm_calls.assert_called_once()"),
         (
             'assert json.loads(route.calls[0].request.content)["model"] == "m"',
@@ -314,8 +331,37 @@ UNKNOWN = "this use of the mock respx cannot be converted"
             "depends on the",
         ),
         (
+            "def reply(request): return answer(request.url)\n"
+            "    respx.post(CHAT).mock(side_effect=reply)",
+            "the response of reply depends on the HTTP request",
+        ),
+        (
             "respx.post(CHAT).mock(return_value=httpx.Response(200, text='x'))",
             "is not literal JSON",
+        ),
+        (
+            "respx.post(CHAT).respond(201, json=completion('Hi'))",
+            "the response has status 201",
+        ),
+        (
+            "respx.post(CHAT).respond(json=completion('Hi'), headers={'x-id': '1'})",
+            "the response has its own headers",
+        ),
+        (
+            "respx.post(CHAT).respond(json=completion('Hi'), http_version='HTTP/2')",
+            "the arguments of the route are not supported: respx.post(CHAT).respond(json=",
+        ),
+        (
+            "respx.post(CHAT).respond(*parts)",
+            "the arguments of the route are not supported: respx.post(CHAT).respond(*parts)",
+        ),
+        (
+            "respx.post(CHAT).mock(answer('Hi'), None)",
+            "the arguments of the route are not supported: respx.post(CHAT).mock(answer(",
+        ),
+        (
+            "a = b = respx.post(CHAT).mock(answer('Hi'))",
+            "the route is not assigned to exactly one local variable: a = b = respx.post(CHAT)",
         ),
         (
             "respx.post(CHAT).mock(return_value=httpx.Response(*parts))",
@@ -394,6 +440,18 @@ def test_two_routes_that_must_be_called_are_left() -> None:
     assert reason == "the test has several routes, and respx checks that each route is called"
 
 
+def test_the_calls_of_a_router_with_several_routes_are_left() -> None:
+    lines = (
+        "respx.post(CHAT).mock(answer('Hi'))",
+        "respx.post('https://api.mistral.ai/v1/chat/completions').mock(answer('Hi'))",
+        "ask()",
+        "assert respx.calls.call_count == 1",
+    )
+    body = "\n    ".join(lines)
+    test = f"@respx.mock(assert_all_called=False)\ndef test_it():\n    {body}\n"
+    assert get_reason(test) == "respx.calls has the requests of several routes"
+
+
 def test_the_new_test_passes_where_the_old_one_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -430,3 +488,18 @@ def test_the_new_test_passes_where_the_old_one_did(
     result = CliRunner().invoke(main, ["migrate", "--write", str(path)])
     assert "Rewritten: 2 tests in 1 file." in result.output, result.output
     assert "respx" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("last", "reply"),
+    [('e = [{"text": "Hi"}]', '"Hi"'), ('e = [f]\nf = {"text": "Hi"}', "Reply(body=a)")],
+    ids=["five names", "six names"],
+)
+def test_json_of_up_to_five_names_within_each_other_is_understood(last: str, reply: str) -> None:
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent"
+    names = f'a = {{"candidates": b}}\nb = [c]\nc = {{"content": d}}\nd = {{"parts": e}}\n{last}'
+    source = "\n".join(reversed(names.splitlines()))
+    result = rewrite(
+        f'{source}\n\n@respx.mock\ndef test_it():\n    respx.post("{url}").respond(json=a)\n'
+    )
+    assert result.after.endswith(f'    mock_llm_responses.set("gemini-2.5-pro", {reply})\n')

@@ -666,6 +666,21 @@ def test_calls_that_get_more_than_a_mock_are_left(tmp_path: Path, lines: str) ->
 
 
 @pytest.mark.parametrize(
+    ("patch", "line"),
+    [
+        ('"openai.OpenAI"', "create.side_effect = lambda **options: Mock()"),
+        # Nothing says whether the application needs a reply of the other client.
+        ('"anthropic.Anthropic"), patch("openai.OpenAI"', "pass"),
+    ],
+)
+def test_calls_that_may_need_more_than_a_mock_are_left(
+    tmp_path: Path, patch: str, line: str
+) -> None:
+    lines = line.replace("create", CREATE_METHOD)
+    assert migrate(tmp_path, patch, lines, f"{CREATE_METHOD}.assert_called()")[1] == NO_REPLY
+
+
+@pytest.mark.parametrize(
     "patch",
     [
         '"litellm.completion"',

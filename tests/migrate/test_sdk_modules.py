@@ -278,6 +278,17 @@ USED = 'with patch.dict(sys.modules, {"openai": fake}):'
             "the module openai is replaced by app.FAKE, whose value is unknown",
         ),
         (
+            ['monkeypatch.setitem(sys.modules, "openai", MagicMock(*app.PARTS))'],
+            "the arguments of MagicMock are not literal",
+        ),
+        (
+            [
+                "fake = SimpleNamespace(OpenAI=FakeCompletions)",
+                'monkeypatch.setitem(sys.modules, "openai", fake)',
+            ],
+            "the mock of a client has the attribute create",
+        ),
+        (
             ["fake.AsyncOpenAI = app.Client", SET],
             "openai.AsyncOpenAI is replaced by app.Client, whose value is unknown",
         ),
@@ -321,6 +332,7 @@ def test_an_assigned_mock_of_llm_is_left(tmp_path: Path) -> None:
         'monkeypatch.setitem(sys.modules, "openai", None)',
         'monkeypatch.setitem(sys.modules, "boto3", MagicMock())',
         'monkeypatch.setitem(sys.modules, "google", MagicMock())',
+        'monkeypatch.setitem(sys.modules, "google", MagicMock(*app.PARTS))',
         'monkeypatch.setitem(sys.modules, "google.cloud", MagicMock())',
         'monkeypatch.setitem(sys.modules, "openai", ModuleType("openai"))',
         'monkeypatch.setitem(sys.modules, "litellm", SimpleNamespace(embedding=list))',
@@ -374,6 +386,15 @@ def assign(*lines: str, final: str = RESTORED) -> list[str]:
             "if original is not None:",
             f"    {RESTORED}",
         ],
+        [
+            SAVED,
+            ASSIGNED,
+            "app.ask()",
+            "if original is None:",
+            '    del sys.modules["openai"]',
+            "elif original:",
+            f"    {RESTORED}",
+        ],
     ],
 )
 def test_an_assigned_mock_and_its_end_become_a_reply(tmp_path: Path, lines: list[str]) -> None:
@@ -422,6 +443,18 @@ LEAKS = 'the test assigns sys.modules["openai"], so the mock may also affect lat
         ),
         (
             [SAVED, ASSIGNED, "app.ask()", "if app.ask:", f"    {RESTORED}"],
+            "sys.modules is restored under a condition or together with other cleanup",
+        ),
+        (
+            [
+                SAVED,
+                ASSIGNED,
+                "app.ask()",
+                "if original is None:",
+                '    del sys.modules["openai"]',
+                "elif original:",
+                "    app.close()",
+            ],
             "sys.modules is restored under a condition or together with other cleanup",
         ),
         (

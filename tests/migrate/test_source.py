@@ -16,8 +16,10 @@ pytest.importorskip("libcst")
 
 import libcst as cst
 
-from llm_mock.migrate.file import FileResult, rewrite_file
+from llm_mock.errors import InvalidFile
+from llm_mock.migrate.file import FileResult, parse_file, rewrite_file
 from llm_mock.migrate.syntax import find_nodes
+from llm_mock.support.text import format_path
 
 OLD = Path(__file__).parent / "old"
 FILES = ("test_layout.py", "test_fixtures.py", "test_private_mock.py", "test_pytest_mock.py")
@@ -122,6 +124,14 @@ def test_a_comment_is_only_lost_with_a_removed_definition_or_import(name: str) -
 )
 def test_the_form_of_the_text_stays(change: Callable[[str], bytes]) -> None:
     assert migrate(change(SOURCE)).encoded == change(EXPECTED.decode())
+
+
+def test_a_form_that_libcst_does_not_parse_is_told() -> None:
+    path = OLD / "test_fixtures.py"
+    with pytest.raises(InvalidFile) as info:
+        parse_file(path, b"if 1:\n    \\\n    x\n")
+    message = f"{format_path(path)}:3: libcst cannot parse this: parser error: error at 3:5: "
+    assert str(info.value).startswith(message)
 
 
 SIGNATURE = """\

@@ -260,12 +260,13 @@ def test_a_reset_of_our_fixture_is_not_one_of_a_private_mock(tmp_path: Path) -> 
     assert (result.changed, result.manual_changes) == ((), ())
 
 
-def test_the_replies_of_a_private_mock_stay_in_their_order(tmp_path: Path) -> None:
-    source = """
+@pytest.mark.parametrize("arguments", ['"m", None, "Bye"', '"m", "Bye"'])
+def test_the_replies_of_a_private_mock_stay_in_their_order(tmp_path: Path, arguments: str) -> None:
+    source = f"""
         def test_it():
-            mock = create_mock_get_model({"m": "Hi"})
+            mock = create_mock_get_model({{"m": "Hi"}})
             with patch("app.get_model", mock):
-                mock.set_response("m", None, "Bye")
+                mock.set_response({arguments})
                 same = mock
                 app.ask()
     """

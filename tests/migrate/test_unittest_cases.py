@@ -174,6 +174,27 @@ def test_the_reply_of_an_asynchronous_set_up(tmp_path: Path) -> None:
     assert result.manual_changes == ()
 
 
+def test_a_test_of_which_nothing_is_left_passes(tmp_path: Path) -> None:
+    source = TWO_TESTS.replace('assert app.ask_again() == "Hi"', "get_model = self.get_model")
+    path = tmp_path / "test_it.py"
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    assert result.manual_changes == ()
+    assert result.after.endswith("    def test_other(self):\n        pass\n")
+
+
+def test_all_tests_stay_with_a_set_up_that_does_not_suit_one_of_them(tmp_path: Path) -> None:
+    source = TWO_TESTS.replace(
+        'enterContext(patch("llm.get_model"))',
+        'enterContext(patch("llm.get_model"))\n        self.get_model.return_value.name = "small"',
+    ).replace('assert app.ask_again() == "Hi"', 'assert app.ask_again() == "small"')
+    path = tmp_path / "test_it.py"
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    assert (result.after, result.changed) == (source, ())
+    [change] = result.manual_changes
+    assert change.name == "TestIt::setUp"
+    assert change.reason == "the mock of a model has the attribute name"
+
+
 def test_a_comment_at_the_end_of_tear_down_stays(tmp_path: Path) -> None:
     end = "\n    def tearDown(self):\n        app.close()\n        # The last line.\n"
     path = tmp_path / "test_it.py"

@@ -640,6 +640,47 @@ CONFTEST = """
 """
 
 
+# Tests of other folders use another fixture of this name, and one of them fails with it.
+add_file(
+    "test_same_name.py",
+    CONFTEST,
+    """
+    import app
+
+    def test_it(answering):
+        assert app.ask() == "Hello"
+    """,
+)
+add_file(
+    "test_user.py",
+    CONFTEST,
+    """
+    from unittest.mock import patch
+
+    import app
+
+    def test_it(answering):
+        with patch("app.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hello"
+            assert app.ask() == "Bye"
+    """,
+)
+
+
+def test_a_fixture_is_verified_by_the_tests_that_may_use_it(project: Migrated) -> None:
+    assert project.list_lines("test_same_name.py") == [
+        "test_same_name.py: test_it verified: it passes, and notices 3 of 6 changes.",
+        "test_same_name.py: answering rewritten.",
+    ]
+
+
+def test_a_fixture_stays_with_a_test_of_its_file_that_stays(project: Migrated) -> None:
+    fixture, test = project.list_lines("test_user.py")
+    assert fixture.startswith("test_user.py:6: answering: test_it uses it and remains unchanged. ")
+    assert test.startswith("test_user.py:15: test_it: the old test does not pass, so its new form")
+    assert project.is_old("test_user.py")
+
+
 FIXTURE_TESTS = {
     "passes": ('assert app.ask() == "Hello"', None),
     "fails": (
@@ -937,6 +978,17 @@ def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
     assert any(": test_other: " in line for line in left) == ("set_response" in other)
 
 
+STARRED = HIDING.replace("import pytest\n", "import pytest\n    from math import *\n", 1)
+add_own_mock("starred", NEEDS_OWN_MOCK, BESIDE, conftest=STARRED)
+
+
+def test_the_copy_of_a_fixture_has_no_import_of_all_names(project: Migrated) -> None:
+    text = project.read("starred/test_starred.py")
+    start = "import app\nimport pytest\nfrom own_mock import create_mock_get_model\n"
+    assert text.startswith(f"{start}\n@pytest.fixture(autouse=True)\ndef mock_llm_calls(")
+    assert "*" not in text
+
+
 NOT_COPIED = {
     # The fixture needs more than imports.
     "needs_a_constant": (
@@ -944,6 +996,14 @@ NOT_COPIED = {
             'setattr("app.get_model"', "setattr(TARGET"
         ),
         "",
+    ),
+    # A test depends on where its fixture is.
+    "knows_its_file": (
+        HIDING.replace("yield mock", "mock.home = __name__\n        yield mock"),
+        """
+        def test_home(mock_llm_calls):
+            assert "conftest" in mock_llm_calls.home
+        """,
     ),
     # The file has something else of that name.
     "has_the_name": (HIDING, "def create_mock_get_model():\n    return None\n"),

@@ -25,6 +25,7 @@ def ask():
     return llm.get_model("gpt-4o-mini").prompt("Hi").text()
 """
 START = """
+from types import SimpleNamespace
 from unittest import TestCase
 from unittest.mock import Mock, patch
 
@@ -280,6 +281,8 @@ REPLACED = "the test replaces the whole module llm"
         (["module.get_key.return_value = 'key'", SET], REPLACED),
         (["module.UnknownModelError = ValueError", SET], REPLACED),
         (["module.Template = app.ask", SET], REPLACED),
+        (["module.get_async_model = app.ask", SET], REPLACED),
+        (["module = SimpleNamespace(get_model=Mock(), get_async_model=Mock())", SET], REPLACED),
         (
             ["with patch.dict('sys.modules', {'llm': module, 'other': 1}):", "    app.ask()"],
             REPLACED,

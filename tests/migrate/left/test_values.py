@@ -318,6 +318,11 @@ class TestUsage:
         get_model.return_value.prompt.return_value.usage = {"input": 1, "output": 2, "total": 3}
 
     @patch("reviews.get_model")
+    def test_an_unknown_usage(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        get_model.return_value.prompt.return_value.usage.return_value = fail.usage
+
+    @patch("reviews.get_model")
     def test_two_names_of_a_number(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         get_model.return_value.prompt.return_value.usage = Mock(
