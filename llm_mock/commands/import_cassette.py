@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 from typing import cast
 
@@ -16,7 +17,7 @@ from llm_mock.boundaries.http.endpoint_recording import (
 )
 from llm_mock.boundaries.http.interception import identify_provider
 from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
-from llm_mock.boundaries.http.recording import JSON_LINES, WireRecording
+from llm_mock.boundaries.http.recording import JSON_LINES, ZLIB_ENCODINGS, WireRecording
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.vcr import Interaction, read_interactions
 from llm_mock.boundaries.http.wire_error import WireError
@@ -157,12 +158,18 @@ def _is_stream(interaction: Interaction) -> bool:
 
 
 def _is_json(interaction: Interaction) -> bool:
-    header_names = {name for name, _ in interaction.headers}
-    if "content-encoding" in header_names:
-        # The recording decodes the body, and reports what is not JSON.
+    body = interaction.body
+    encoding = dict(interaction.headers).get("content-encoding", "identity").strip().lower()
+    # The recording reports a body that it cannot decode.
+    if encoding in ZLIB_ENCODINGS:
+        try:
+            body = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body)
+        except zlib.error:
+            return True
+    elif encoding != "identity":
         return True
     try:
-        json.loads(interaction.body)
+        json.loads(body)
     except ValueError:
         return False
     return True

@@ -260,8 +260,6 @@ def to_endpoint_answer(value: object) -> EndpointAnswer:
         InvalidReply: the value is neither a body, an error nor a function.
     """
     __tracebackhide__ = True
-    if isinstance(value, EndpointBody):
-        return value
     if isinstance(value, Reply):
         if value.error is None or value.error_after is not None:
             raise InvalidReply(
@@ -289,7 +287,7 @@ def _to_body(value: Any) -> EndpointBody:
 def call_endpoint_function(function: EndpointFunction, request: object) -> EndpointBody | Reply:
     """Call a function of an endpoint, and return the body or the error that it returns."""
     __tracebackhide__ = True
-    return _check_function_answer(function, call_function(function, request))
+    return _check_function_answer(call_function(function, request))
 
 
 async def call_endpoint_function_async(
@@ -297,10 +295,10 @@ async def call_endpoint_function_async(
 ) -> EndpointBody | Reply:
     """Call a function of an endpoint, which may be async, and return its body or error."""
     __tracebackhide__ = True
-    return _check_function_answer(function, await call_function_async(function, request))
+    return _check_function_answer(await call_function_async(function, request))
 
 
-def _check_function_answer(function: EndpointFunction, value: object) -> EndpointBody | Reply:
+def _check_function_answer(value: object) -> EndpointBody | Reply:
     """Return the result of a function as a body or an error.
 
     Raises:
@@ -310,7 +308,10 @@ def _check_function_answer(function: EndpointFunction, value: object) -> Endpoin
     answer = to_endpoint_answer(value)
     if isinstance(answer, (EndpointBody, Reply)):
         return answer
-    raise InvalidReply(f"The function {described(function)} returned another function.")
+    raise InvalidReply(
+        "A function of an endpoint returned another function. Return a dict, a list, a str, bytes, "
+        "or an error such as templates.rate_limit()."
+    )
 
 
 def check_endpoint_response(status: object, headers: object, times: object) -> None:

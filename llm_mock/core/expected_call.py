@@ -635,9 +635,12 @@ def are_results(results: Sequence[JSONObject], expected: Any) -> bool:
     return all(_is_result(*pair) for pair in zip(results, expected, strict=True))
 
 
-def _explain_result_keys(expected: Iterable[object]) -> str:
+def _explain_result_keys(expected: object) -> str:
     """Return a remark about a key that tool results do not have; empty without one."""
     known = ", ".join(RESULT_KEYS)
+    # An object with its own `==` need not be a list.
+    if not isinstance(expected, Iterable):
+        return ""
     for result in expected:
         # A mapping with only other keys may be the output itself.
         if not isinstance(result, Mapping) or {*result}.isdisjoint(RESULT_KEYS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 import llm_mock
 from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.cli import main
+from llm_mock.commands.errors import report_errors
 from tests.conftest import RunPython
 from tests.expected import compare_bytes
 
@@ -116,6 +118,36 @@ def test_a_value_beyond_the_edge_of_an_option_is_wrong_usage(
     assert result.exit_code == 2
     assert f": {problem}" in result.output
     assert f"'{option}'" in result.output
+
+
+class Keyboard(io.BytesIO):
+    """The standard input of a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (
+            ["--model", "a", "--model", "b"],
+            "Invalid value for '--model': a run uses one model, but 2 are given: a, b.",
+        ),
+        ([], "Missing prompt: pass -p PROMPT, use standard input, or pass -i to type prompts."),
+    ],
+)
+def test_a_run_needs_one_model_and_a_prompt_that_is_not_waited_for(
+    arguments: list[str], problem: str
+) -> None:
+    result = CliRunner().invoke(main, ["run", "role.yaml", *arguments], input=Keyboard(b"Hi"))
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"\nError: {problem}\n")
+
+
+def test_a_reader_that_closes_the_pipe_is_no_error_of_a_command() -> None:
+    with pytest.raises(BrokenPipeError), report_errors():
+        raise BrokenPipeError
 
 
 def test_each_option_has_a_help() -> None:

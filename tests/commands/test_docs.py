@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import llm_mock
 from llm_mock.cli import main
 from tests.conftest import RunPython
 
@@ -261,6 +262,18 @@ def test_what_is_not_found_is_an_error_with_the_pages(word: str, message: str) -
     result = CliRunner().invoke(main, ["docs", *word.split()])
     assert result.exit_code == 1
     assert result.output.startswith(f"Error: {message}")
+
+
+def test_an_installation_without_pages_is_to_be_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm_mock, "__file__", str(tmp_path / "llm_mock" / "__init__.py"))
+    result = CliRunner().invoke(main, ["docs"])
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "Error: This installation has no documentation. Install it again: pip install "
+        "--force-reinstall --no-deps pytest-llm-mock\n",
+    )
 
 
 def test_every_page_that_the_package_names_opens() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -156,6 +157,14 @@ def completion(text: str) -> bytes:
     return json.dumps({"id": "chatcmpl-1", "choices": [{"index": 0, "message": message}]}).encode()
 
 
+def compressed(body: bytes, encoding: str, path: str = "/v1/chat/completions") -> str:
+    """Return a cassette with one response."""
+    headers = {"content-type": ["application/json"], "content-encoding": [encoding]}
+    recorded = interaction(body={"base64_string": base64.b64encode(body).decode()}, headers=headers)
+    recorded["request"]["uri"] = f"https://api.openai.com{path}"
+    return json.dumps({"interactions": [recorded]})
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -182,6 +191,23 @@ def completion(text: str) -> bytes:
         (
             json.dumps({"interactions": [interaction(body={"string": "<html>"})]}),
             "its response is neither JSON nor a stream of events",
+        ),
+        (
+            compressed(gzip.compress(b"<html>"), "gzip"),
+            "/chat/completions: its response is neither JSON nor a stream of events",
+        ),
+        (
+            compressed(b"\xff", "br"),
+            "/v1/chat/completions: The response of 'gpt-4o' to 'Hello' cannot be recorded: its "
+            "encoding 'br' is not supported",
+        ),
+        (
+            compressed(b"\x1f\x8bxx", "gzip"),
+            "cannot be recorded: Error -3 while decompressing data: unknown compression method",
+        ),
+        (
+            compressed(b"\xff", "br", "/v1/moderations"),
+            "cannot be recorded: its encoding 'br' is not supported",
         ),
         (
             json.dumps(

@@ -655,6 +655,16 @@ def test_nothing_is_written_over(folder: Path) -> None:
     )
 
 
+def test_a_suite_is_written_beside_its_configuration(folder: Path) -> None:
+    (folder / "suites").mkdir()
+    assert run(folder, "prompts: [Hi]", "-o", "suites/other.yaml") == (
+        1,
+        "Error: The suite must be in the folder of the configuration, because it may refer to "
+        "files there. Change --output.\n",
+    )
+    assert not list((folder / "suites").iterdir())
+
+
 DROPPED = """\
 prompts: ["{{question}}"]
 providers: [openai:gpt-4o-mini]

@@ -275,7 +275,7 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
 def test_a_file_that_has_nothing_to_do_with_llm_is_not_parsed(folder: Path, content: bytes) -> None:
     (folder / "data.py").write_bytes(content)
     (folder / "app.py").unlink()
-    assert run("--write", "--no-verify", ".") == (0, NOTHING)
+    assert run("--write", "--learn", ".") == (0, NOTHING)
     assert (folder / "data.py").read_bytes() == content
 
 

@@ -374,6 +374,7 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
             "script.yaml:2: reply 1: No call can match both has_tool_result=False and",
         ),
         ("replies:\n  - {text: [a", "script.yaml:3: is not valid YAML"),
+        ("replies: 5", "script.yaml:1: replies: should be a list, not the number 5\n"),
         ("- a", "script.yaml:1: is a list; put the list under the key 'replies'\n"),
     ],
 )

@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import llm
 import pytest
 from click.testing import CliRunner, Result
 
 from llm_mock import LLMMock, Reply
 from llm_mock.cli import main
+from llm_mock.suites.snapshots import get_snapshot_path
 
 ROLE = """\
 apiVersion: llm-mock/v1
@@ -214,6 +216,38 @@ def test_a_setting_is_read_as_its_type(project: Path, ini: str, method: str, val
     settings = find_settings(Path.cwd())
     assert settings.folder.resolve() == project.resolve()
     assert getattr(settings, method)("a") == value
+
+
+def test_a_pytest_ini_without_settings_is_that_of_the_project_all_the_same(project: Path) -> None:
+    from llm_mock.support.pytest_settings import find_settings
+
+    (project / "pytest.ini").write_text("[other]\na = x\n")
+    settings = find_settings(Path.cwd())
+    assert (settings.folder.resolve(), settings.values) == (project.resolve(), {})
+
+
+# The text of a KeyError, such as that about the model, has quotation marks.
+@pytest.mark.parametrize("error", [llm.NeedsKeyException, llm.UnknownModelError])
+def test_a_run_without_a_key_or_a_model_is_one_message(
+    error: type[Exception], project: Path, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set_error("m-1", error("No key found for m-1"))
+    result = run("../role.yaml", "-p", "Hi", command="run")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: No key found for m-1\n"
+
+
+def test_snapshots_that_cannot_be_written_are_an_error(
+    project: Path, mock_llm_responses: LLMMock
+) -> None:
+    answer(mock_llm_responses)
+    path = get_snapshot_path(project / "suite.yaml")
+    path.parent.write_text("")
+    result = run("../role.yaml", "../suite.yaml", "--update")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "Error: '../__snapshots__/suite.snap' cannot be written: File exists.\n",
+    )
 
 
 def test_a_number_of_toml_is_a_text_of_its_own(project: Path) -> None:

@@ -62,6 +62,17 @@ def test_a_tool_call_is_the_reply_to_an_sdk_too(mock_llm_responses: LLMMock) -> 
     assert call.function.arguments == '{"city": "Rome"}'  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (ROME, "ToolCall('weather', {'city': 'Rome'})"),
+        (BrokenToolCall("weather", "{"), "BrokenToolCall('weather', {'_raw': '{'})"),
+    ],
+)
+def test_a_tool_call_is_shown_as_it_is_written(call: ToolCall, shown: str) -> None:
+    assert repr(call) == shown
+
+
 class NamedArguments(BaseModel):
     """Data with the fields of a tool call."""
 

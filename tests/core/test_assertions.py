@@ -275,6 +275,16 @@ def test_a_key_that_no_tool_result_has_is_told(wanted: Any, hint: str) -> None:
         assert "None" not in nearest
 
 
+class HasLength:
+    """A value that equals each list of a length."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list) and len(other) == self.length
+
+
 PRICE = '{"price": 12}'
 OTHER_FORM = f"Call 2 has these tool results in another form: write tool_results=['{PRICE}']."
 NO_FIELD = (
@@ -300,6 +310,7 @@ NO_PROMPT = (
         ({"tool_results": [{"name": "look_up"}], "prompt": "a lamp"}, [NO_PROMPT]),
         ({"tool_results": [PRICE], "prompt": re.compile("^What is")}, [NO_PROMPT]),
         ({"tool_results": [PRICE], "prompt_equals": "What is a lamp?"}, [NO_PROMPT]),
+        ({"tool_results": HasLength(1), "prompt": "a lamp"}, [NO_PROMPT]),
         ({"turn": 2, "prompt": "a lamp"}, [NO_PROMPT]),
         # These calls may just be wrong.
         ({"tool_results": [PRICE], "prompt": "a chair"}, []),
@@ -308,6 +319,8 @@ NO_PROMPT = (
         ({"tool_results": [PRICE], "prompt": "a lamp", "model": "other"}, []),
         ({"tool_results": [{"name": "search", "output": {"price": 12}}]}, []),
         ({"tool_results": ['{"name": "look_up"}']}, []),
+        ({"tool_results": HasLength(2)}, []),
+        ({"tool_results": HasLength(2), "prompt": "a lamp"}, []),
         ({"tool_results": [{"price": 12}, {"price": 12}], "turn": 1}, [NO_FIELD]),
         ({"turn": 2, "prompt": "a chair"}, []),
         ({"prompt": "a chair"}, []),
@@ -549,3 +562,12 @@ def test_two_models_of_one_spelling_may_both_be_called() -> None:
     assert [len(mock.calls_of(name)) for name in ("a/gpt-4o", CALLED)] == [1, 1]
     with pytest.raises(AssertionError, match=r"^Expected no call to any model that matches"):
         mock.assert_not_called_with(model=CALLED)
+
+
+def test_a_token_limit_that_no_call_has_is_told_without_another_one() -> None:
+    model = MockLLMModel("m", "Hi")
+    model.prompt("Hello", temperature=0.5).text()
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with(max_tokens=5)
+    nearest = str(caught.value).splitlines()[1]
+    assert nearest == "The nearest is call 1, but max_tokens was not sent, expected 5."

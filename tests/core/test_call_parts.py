@@ -79,6 +79,15 @@ def test_a_key_of_an_api_is_answered_with_that_of_the_record(
     assert str(caught.value) == WRONG_KEYS[attribute, key].format(key)
 
 
+def test_the_schema_of_a_call_is_json_whatever_the_application_passed() -> None:
+    mock = LLMMock()
+    mock.set_error("gpt-4o", OSError("no"))
+    model: Any = mock.get_model("gpt-4o")
+    with pytest.raises(OSError, match="no"):
+        model.prompt("Hi", schema={"title": "Answer", "enum": {1}}).text()
+    assert mock.last_call.schema == {"title": "Answer", "enum": [1]}
+
+
 def test_a_file_has_no_bytes_to_suggest() -> None:
     mock = LLMMock()
     image = llm.Attachment(type="image/png", url="https://example.com/a.png")

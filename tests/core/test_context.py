@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import copy
 import os
 import pickle
@@ -12,8 +14,15 @@ import pytest
 
 from llm_mock import LLMMock, LLMMockError
 from llm_mock.core.call import Call
-from llm_mock.core.context import ContextMocks, is_passing_through, pass_through
-from llm_mock.core.ownership import RunningTest, RunState, attribute_calls, begin_test, owner
+from llm_mock.core.context import ContextMocks, current_mock, is_passing_through, pass_through
+from llm_mock.core.ownership import (
+    RunningTest,
+    RunState,
+    attribute_calls,
+    begin_test,
+    get_other_test,
+    owner,
+)
 from llm_mock.support.environment import set_environment
 
 
@@ -77,6 +86,56 @@ def test_a_test_within_a_test_gives_back_its_calls_and_its_thread() -> None:
     thread.join()
     assert seen == ["inner", True, True, True, None]
     assert (RunState.test, RunState.thread) == before
+
+
+def run_in_thread(function: Callable[[], object]) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+def begin_after_another_test() -> tuple[LLMMock, contextvars.Context, Callable[[], None]]:
+    """Begin a test; return the mock and the context of the one before, and what ends the test."""
+    earlier = LLMMock()
+    end = begin_test("earlier", lambda: earlier)
+    context = contextvars.copy_context()
+    end()
+    return earlier, context, begin_test("later", LLMMock)
+
+
+def test_a_thread_of_a_test_that_ended_uses_the_mock_of_that_test() -> None:
+    seen: list[object] = []
+
+    def run_test() -> None:
+        earlier, context, end = begin_after_another_test()
+        run_in_thread(lambda: seen.append(context.run(current_mock) is earlier))
+        seen.append(earlier.ended_test)
+        end()
+
+    run_in_thread(run_test)
+    assert seen == [True, "earlier"]
+
+
+def test_code_in_the_context_of_an_earlier_test_is_the_test_that_runs_unless_a_loop_runs_it() -> (
+    None
+):
+    seen: list[object] = []
+
+    def run_test() -> None:
+        _, context, end = begin_after_another_test()
+        loop = asyncio.new_event_loop()
+        loop.call_soon(lambda: seen.append(get_other_test()), context=context.copy())
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        loop.close()
+        seen.append(context.run(get_other_test))
+        end()
+
+    run_in_thread(run_test)
+    [of_callback, of_function] = seen
+    assert isinstance(of_callback, RunningTest)
+    assert of_callback.name == "earlier"
+    assert of_function is None
 
 
 def test_calls_are_attributed_to_another_test_for_a_while() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
+
+from llm_mock import LLMMock
 
 TESTS = """
 import openai
@@ -92,3 +95,15 @@ def test_an_endpoint_is_compared_with_another_request(
 ) -> None:
     statements = f"mock_llm_responses.on('POST', {path!r}, {{}}); moderate()"
     assert_nearest_call(pytester, statements, message)
+
+
+def test_a_function_that_returns_a_function_has_not_answered(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.on("POST", "/v1/moderations", lambda request: lambda other: {})
+    response = httpx.post("https://api.openai.com/v1/moderations", json={"input": "Hi"})
+    problem = (
+        "A function of an endpoint returned another function. Return a dict, a list, a str, bytes, "
+        "or an error such as templates.rate_limit()."
+    )
+    assert response.status_code == 400
+    assert mock_llm_responses.problems == [problem]
+    mock_llm_responses.problems.clear()

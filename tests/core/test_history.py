@@ -12,9 +12,14 @@ import llm
 import pytest
 from pydantic import BaseModel, Field
 
-from llm_mock import Latency, MockLLMModel, create_mock_get_model
+from llm_mock import Latency, LLMMock, MockLLMModel, create_mock_get_model
+from llm_mock.behaviour.mutations import MutationObserver
+from llm_mock.boundaries.llm.request import LLMRequest
+from llm_mock.cassettes import Cassette
+from llm_mock.cassettes.recording import Recording
 from llm_mock.core.call import Call, restore_call
 from llm_mock.core.history import History
+from llm_mock.core.observation import observe
 from llm_mock.core.records import format_call, format_request
 from llm_mock.core.request import to_plain_json
 
@@ -254,3 +259,17 @@ def test_the_line_of_a_call_has_the_results_of_tools_in_place_of_an_empty_prompt
     assert format_request(call) == "m  weather returned 'sunny'"
     asked = restore_call({"model_id": "m", "prompt": "Hi", "kwargs": kwargs})
     assert format_request(asked) == "m  'Hi', weather returned 'sunny'"
+
+
+def test_an_observer_is_told_of_the_call_that_is_made_for_real(tmp_path: Path) -> None:
+    mock = LLMMock()
+    prompt = llm.models.Prompt("Hi", model=mock.get_model("m"))
+    request = LLMRequest("m", prompt, None, None)
+    # For a mock that is not ignored, the mode of the cassette is enough.
+    observer = MutationObserver(lambda mock: True)
+    with observe(observer):
+        mock.answer(request)
+        assert not observer.has_real_calls
+        mock.cassette = Cassette(tmp_path / "calls.yaml", "all")
+        assert isinstance(mock.answer(request), Recording)
+    assert observer.has_real_calls

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import llm
+import openai
 import pytest
 from pydantic import BaseModel
 
@@ -16,6 +17,7 @@ from llm_mock import (
     ListReplyWarning,
     LLMMock,
     Reply,
+    ToolCall,
     UnexpectedCall,
     call,
     create_mock_get_model,
@@ -607,3 +609,29 @@ def test_a_text_with_stars_is_explained_if_the_prompt_has_the_text(
     result.assert_outcomes(failed=1)
     [line] = [line for line in result.outlines if line.startswith("    nearest call: 1, but")]
     assert line.endswith(f"contain {prompt!r}{hint}")
+
+
+@pytest.mark.parametrize(
+    ("first", "hint"),
+    [
+        (
+            "It is ",
+            ". One call uses one reply: for several chunks of a stream, write "
+            "Reply(chunks=['It is ', 'sunny.'])",
+        ),
+        (call("look_up"), ""),
+    ],
+)
+def test_only_texts_may_be_meant_as_the_chunks_of_one_stream(
+    first: str | ToolCall, hint: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.add("gpt-5", first)
+    mock_llm_responses.add("gpt-5", "sunny.")
+    tools: Any = [{"type": "function", "name": "look_up", "parameters": {}}]
+    with openai.OpenAI(api_key="none") as client:
+        list(client.responses.create(model="gpt-5", input="Hi", tools=tools, stream=True))
+    with pytest.raises(AssertionError) as caught:
+        mock_llm_responses.assert_all_replies_used()
+    *_, answered = re.findall("    another reply answered .*", str(caught.value))
+    assert answered.partition(")")[2] == hint
+    mock_llm_responses.reset()

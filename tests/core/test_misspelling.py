@@ -15,6 +15,7 @@ import pytest
 
 from llm_mock import InvalidReply, LLMMock, MockLLMModel, create_mock_get_model
 from llm_mock.boundaries.llm.guessed_names import NAMES_BY_ADVICE
+from llm_mock.support.misspelling import explain_use
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -167,6 +168,25 @@ def test_the_model_of_a_project_may_have_names_of_unittest() -> None:
     with patch.object(model, "return_value", "y"):
         assert model.return_value == "y"
     assert not hasattr(model, "side_effect")
+
+
+def test_a_method_that_cannot_be_assigned_is_documented_by_its_class() -> None:
+    assert LLMMock.autospec.__name__ == "autospec"
+    assert "autospec(" in inspect.getsource(LLMMock.autospec)
+
+
+class Reply:
+    """A class of a project that has the name of one of the package."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+
+def test_a_class_of_the_project_with_the_name_of_another_one_is_not_explained() -> None:
+    own: Any = Reply
+    with pytest.raises(TypeError, match=r"^Reply\.__init__\(\) got an unexpected") as caught:
+        own(txt="Hi")
+    assert explain_use(caught.value, caught.tb.tb_frame) is None
 
 
 def test_other_attributes_of_a_model_may_be_patched() -> None:

@@ -6,7 +6,8 @@ import inspect
 import itertools
 import math
 import re
-from typing import Any
+import threading
+from typing import Any, ClassVar
 from unittest.mock import AsyncMock, MagicMock, Mock
 
 import anthropic
@@ -413,3 +414,44 @@ def test_a_whole_response_is_not_what_the_model_says(
 def test_other_data_with_such_names_are_data(data: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", data)
     assert llm.get_model("m").prompt("Hi").json() == data
+
+
+class LockedCall:
+    """A tool call of another library, which cannot be copied."""
+
+    name = "weather"
+    arguments: ClassVar[dict[str, str]] = {"city": "Rome"}
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+def test_a_tool_call_that_cannot_be_copied_is_an_error_of_python() -> None:
+    with pytest.raises(TypeError, match=r"cannot pickle '_thread\.lock' object"):
+        Reply(tool_calls=LockedCall())
+
+
+def test_a_reply_cannot_be_changed() -> None:
+    reply = Reply("Hi")
+    with pytest.raises(AttributeError) as caught:
+        reply.text = "Hello"
+    message = "A Reply cannot be changed, so text cannot be assigned. Create a new Reply."
+    assert str(caught.value) == message
+
+
+def test_a_list_for_a_tool_with_two_arguments_has_no_argument_to_suggest(
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.set("gpt-4o", Reply(data=["Rome"]))
+    parameters = {"type": "object", "properties": {"city": {}, "day": {}}}
+    tools: Any = [{"type": "function", "function": {"name": "weather", "parameters": parameters}}]
+    with openai.OpenAI(api_key="none") as client, pytest.raises(openai.BadRequestError):
+        client.chat.completions.create(
+            model="gpt-4o",
+            messages=[{"role": "user", "content": "Hi"}],
+            tools=tools,
+            tool_choice="required",
+        )
+    [problem] = mock_llm_responses.problems
+    assert '\nThe reply: ["Rome"]\nCorrect the reply.' in problem
+    mock_llm_responses.problems.clear()

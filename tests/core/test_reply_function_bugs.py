@@ -44,6 +44,18 @@ def test_the_frames_of_asyncio_and_of_the_mock_are_left_out(function: Any) -> No
     assert [line for line in shown[1:] if "^" not in line] == lines
 
 
+def test_a_function_outside_of_the_project_has_no_line() -> None:
+    functions: dict[str, Any] = {}
+    exec(compile("def fail(prompt): raise ValueError('no')", "<outside>", "exec"), functions)
+    mock = LLMMock()
+    mock.set("m", functions["fail"])
+    with pytest.raises(ValueError, match="no") as raised:
+        mock.get_model("m").prompt("Hello").text()
+    assert explain_bug(raised.value) == (
+        'A reply function raised: ValueError: no\n  File "<outside>", line 1, in fail'
+    )
+
+
 def test_an_exception_of_another_function_is_not_explained() -> None:
     with pytest.raises(ValueError, match="no") as raised:
         fail(None)

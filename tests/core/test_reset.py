@@ -119,6 +119,34 @@ def test_a_standing_reply_that_is_replaced_is_the_latest() -> None:
     assert len(mock.configurator.replies.conditional) == 2
 
 
+class Unhashable:
+    """A value that equals others with the same number, and has no hash."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unhashable) and self.number == other.number
+
+
+def test_conditions_without_a_hash_are_the_same_if_they_are_equal() -> None:
+    mock = LLMMock()
+    for number in (1, 1, 2):
+        mock.set("m", "Hello", options={"seed": Unhashable(number)})
+    assert len(mock.configurator.replies.conditional) == 2
+
+
+def test_a_mock_that_is_reset_has_the_quotas_of_its_parent_again() -> None:
+    parent = LLMMock()
+    parent.set_quota("m", rpm=1)
+    mock = LLMMock(parent=parent)
+    for _ in range(2):
+        mock.get_model("m").prompt("Hello").text()
+        with pytest.raises(llm.ModelError, match="Rate limit reached"):
+            mock.get_model("m").prompt("Hello").text()
+        mock.reset()
+
+
 def test_a_response_is_unread_until_its_text_is_read(mock_llm_calls: LLMMock) -> None:
     unread = mock_llm_calls.history.unread
     model = llm.get_model("m")

@@ -91,6 +91,14 @@ def test_an_answer_needs_no_more_than_its_text() -> None:
     assert describe_reply(Reply(""), 1) == {}
 
 
+@pytest.mark.skipif(not NEW_LLM, reason="events came with llm 0.32")
+def test_an_answer_that_breaks_off_has_the_text_of_the_events_before() -> None:
+    event = llm.parts.StreamEvent
+    events = [event(type="reasoning", chunk="Hm."), event(type="text", chunk="Five.")]
+    cut = Reply(chunks=[*events, " Or six."], error=OSError("cut"), error_after=2)
+    assert describe_reply(cut, 1)["text"] == "Five."
+
+
 def test_a_history_that_was_kept_in_part_is_no_error() -> None:
     kept = CallLog()
     call: Any = create_mock_get_model()("m")

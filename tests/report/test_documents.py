@@ -12,6 +12,8 @@ import pytest
 
 from llm_mock import Reply, ResponseConfigurator
 from llm_mock.report.document import render_json
+from llm_mock.report.mutation import format_table, new_document
+from llm_mock.report.suite_document import is_good
 from tests.expected import compare_bytes, compare_json
 from tests.suites.conftest import Project
 from tests.suites.conftest import project as project
@@ -321,6 +323,63 @@ def test_the_documents_of_an_application_as_the_target(project: Project) -> None
         " assertions: [{type: contains, value: Hello}]}\n",
     )
     run_suite(project, "target", "--dry-run")
+
+
+def test_variants_show_the_answers_that_were_checked_and_how_long_they_took(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    for model in ("gpt-4o", "gpt-4o-mini"):
+        mock_llm_responses.set_price(model, 1, 1)
+        mock_llm_responses.set(model, Reply(data={"answer": "yes"}, usage=usage))
+    project.write(
+        "tests.yaml",
+        f"{VARIANTS}  - {{name: kind, prompt: Hi, transform: answer,"
+        " assertions: [{type: equals, value: 'yes'}]}\n",
+    )
+    outputs = [f"--output=out.{suffix}" for suffix in ("json", "md", "html")]
+    # The second variant is not run, because the first one costs more.
+    project.test(*outputs, "--model", "gpt-4o", "--model", "gpt-4o-mini", "--max-cost", "0.00001")
+    first, second = read_page(Path("out.html"))["tests"]
+    assert (first["answer"], "answer" in second) == ("yes", False)
+    suites = json.loads(Path("out.json").read_bytes())["suites"]
+    [turn] = suites[0]["cases"][0]["attempts"][0]["turns"]
+    [call] = first["calls"]
+    assert call["response"]["duration_ms"] == round(turn["duration_s"] * 1000, 3)
+    [times] = re.findall(r"\*\*Time per case\*\*(.*)", Path("out.md").read_text("utf-8"))
+    assert re.fullmatch(r" \| [\d.]+m?s \|  \|", times)
+
+
+def test_a_dry_run_is_not_compared_in_cost_and_time_with_a_live_one(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    mock_llm_responses.set("gpt-4o-mini", "Hello")
+    project.test("--output=live.json")
+    output = project.dry("--baseline", "live.json").stdout
+    end = "; cost and time are not compared, as this run is dry and that one was live\n"
+    assert end in output
+
+
+@pytest.mark.parametrize(
+    ("counts", "good"),
+    [
+        ({"passed": 0, "failed": 0}, False),
+        ({"passed": 1, "failed": 0}, True),
+        ({"passed": 1, "failed": 1}, False),
+    ],
+)
+def test_a_suite_of_which_nothing_was_checked_is_not_good(
+    counts: dict[str, int], good: bool
+) -> None:
+    assert is_good({**counts, "min_score": None, "score": None}) is good
+
+
+def test_a_call_from_outside_of_the_project_has_no_place() -> None:
+    call = {"number": 1, "model_id": "gpt-4o", "place": ""}
+    change = {"call": call, "noticed": False, "change": "the text", "advice": "Check it."}
+    test = {"id": "a.py::test", "not_changed": "", "noticed": 0, "changes": [change]}
+    table = format_table(new_document([{**test, "unchanged_calls": 0}], [], None))
+    assert "  call 1 to gpt-4o, not noticed:" in table.splitlines()
 
 
 def test_a_comparison_without_any_suite_is_not_good(project: Project) -> None:

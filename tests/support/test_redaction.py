@@ -184,7 +184,8 @@ def test_what_is_left_of_a_secret_where_a_text_was_cut_is_hidden(cut: str) -> No
     assert redactor.clean(f"it is {LETTERS[:12]}{cut}{LETTERS[-12:]} then") == (
         f"it is [redacted secret]{cut}[redacted secret] then"
     )
-    assert redactor.clean(f"abcdefgh and so on{cut}and more") == f"abcdefgh and so on{cut}and more"
+    for text in (f"abcdefgh and so on{cut}and more", f"it is klmnopqr{cut}klmnopqr then"):
+        assert redactor.clean(text) == text
 
 
 @pytest.mark.parametrize(

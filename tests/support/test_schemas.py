@@ -86,6 +86,10 @@ def test_the_schema_of_a_class_is_a_new_dict_each_time() -> None:
             "properties.a.items.minimum: 'b' is not of type 'number'",
         ),
         ({"required": ["a", 5]}, "required[1]: 5 is not of type 'string'"),
+        (
+            {"$schema": "http://json-schema.org/draft-04/schema#", "exclusiveMaximum": True},
+            "'maximum' is a dependency of 'exclusiveMaximum'",
+        ),
     ],
 )
 def test_the_problem_of_a_schema_is_found(schema: Any, problem: str | None) -> None:
