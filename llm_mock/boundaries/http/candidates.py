@@ -94,9 +94,8 @@ def _stream_candidates(
     last = len(contexts) - 1
     for index, context in enumerate(contexts):
         for chunk in protocol.stream(context):
-            if isinstance(chunk, Wait):
-                yield chunk
-                continue
+            # A candidate has no waits of its own; see `_split_context`.
+            assert isinstance(chunk, bytes)
             event = _choose_event(chunk, FIELDS[context.request.api], index, index == last)
             if index > 0:
                 # As above. Set here and not at the end, as clients may stop reading before the end.

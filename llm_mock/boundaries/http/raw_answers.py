@@ -83,6 +83,10 @@ def _encode_events(context: ResponseContext, items: Sequence[JSON]) -> Iterator[
         if seconds:
             yield Wait(seconds)
         yield context.request.encode_event(item)
+    # A stream without events takes its time, too.
+    rest = sum(waits)
+    if rest:
+        yield Wait(rest)
 
 
 def _complete_record(context: ResponseContext, items: Sequence[JSON]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -13,6 +14,9 @@ import pytest
 from google import genai
 
 from llm_mock import LLMMock, Reply
+from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.cassettes import Cassette
+from tests.provider_server import KEY
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -219,3 +223,62 @@ def test_a_bug_in_the_stream_ends_the_connection(
 
     with pytest.raises(aiohttp.ClientError):
         asyncio.run(ask())
+
+
+PARTIAL = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    b'{"model": "gpt-4o"'
+)
+
+
+@pytest.mark.parametrize(
+    ("sent", "raised", "error"),
+    [
+        (b"", aiohttp.ServerDisconnectedError, "Remote end closed connection without response"),
+        (
+            PARTIAL[:30],
+            aiohttp.ServerDisconnectedError,
+            "Remote end closed connection without response",
+        ),
+        (PARTIAL, aiohttp.ClientPayloadError, None),
+    ],
+    ids=["nothing", "part of the head", "part of the body"],
+)
+def test_a_response_that_breaks_off_is_recorded_as_an_error(
+    sent: bytes,
+    raised: type[Exception],
+    error: str | None,
+    tmp_path: Path,
+    mock_llm_calls: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cassette = Cassette(tmp_path / "a.yaml", "all")
+    monkeypatch.setattr(mock_llm_calls, "cassette", cassette)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(RAW)
+        writer.write(sent)
+        writer.close()
+
+    async def ask() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        monkeypatch.setattr(http_settings, "hosts", (host,))
+        url = f"http://{host}/v1/chat/completions"
+        headers = {"authorization": f"Bearer {KEY}"}
+        async with (
+            server,
+            aiohttp.ClientSession() as session,
+            session.post(url, data=RAW, headers=headers) as response,
+        ):
+            await response.read()
+
+    with pytest.raises(raised):
+        asyncio.run(ask())
+    [call] = mock_llm_calls.calls
+    assert call.response is None
+    assert error is None or error in str(call.error)
+    [recording] = cassette.recorded
+    # A body may break off because its client has read enough.
+    assert recording.response.unfinished is (error is None)
+    monkeypatch.setattr(mock_llm_calls, "cassette", None)

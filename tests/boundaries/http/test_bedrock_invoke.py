@@ -12,9 +12,11 @@ import anthropic.types
 import httpx
 import pytest
 
-from llm_mock import LLMMock, Reply, ToolCall
-from llm_mock.boundaries.http.event_stream import decode_messages
+from llm_mock import Latency, LLMMock, Reply, ToolCall
+from llm_mock.boundaries.http.event_stream import EventMessage, decode_messages
+from llm_mock.boundaries.http.protocols.bedrock_invoke import InvokeRequest
 from llm_mock.boundaries.http.server import MockServer
+from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.provider_error import ProviderError
 from tests.boundaries.http.request_senders import has_converse
 
@@ -168,6 +170,16 @@ def test_an_error_within_a_stream_is_an_event_of_aws(
 
 
 @every_model
+def test_chunks_take_their_time(model: str, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set(model, Reply(chunks=["Hel", "lo"], usage=USAGE))
+    at_once = len(stream(model))
+    latency = Latency(1, chunks_per_second=1)
+    mock_llm_responses.set(model, Reply(chunks=["Hel", "lo"], usage=USAGE, latency=latency))
+    assert len(stream(model)) == at_once
+    assert mock_llm_responses.last_call.response == "Hello"
+
+
+@every_model
 def test_each_call_is_recorded(model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, Reply("Hello", usage=USAGE))
     invoke(model)
@@ -263,6 +275,14 @@ def test_chunks_in_the_json_of_the_company_are_sent_as_they_are(
         assert streamed.usage == USAGE
 
 
+@pytest.mark.parametrize("payload", ["text", {"other": 1}, {"bytes": 5}, {"bytes": "a"}])
+def test_a_chunk_that_is_not_base64_is_recorded_as_it_came(payload: Any) -> None:
+    sent = WireRequest("POST", "a.test", "/", "", {}, b"")
+    request = InvokeRequest(CLAUDE, [], api="invoke_model", sent=sent)
+    message = EventMessage({":event-type": "chunk"}, json.dumps(payload).encode())
+    assert request.decode_event(message) == payload
+
+
 # Token counts
 
 
@@ -322,6 +342,16 @@ def test_the_client_of_anthropic_is_answered(mock_llm_responses: LLMMock) -> Non
     assert message.content[0].input == {"city": "Bern"}  # type: ignore[union-attr]
     assert [call.model for call in mock.calls] == [CLAUDE] * 3
     assert mock.last_call["sdk"].startswith("AnthropicBedrock/Python")
+
+
+def test_the_client_of_anthropic_may_call_the_server(
+    llm_mock_server: MockServer, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set(CLAUDE, "Hi!")
+    with anthropic.AnthropicBedrock(base_url=llm_mock_server.bedrock_url) as client:
+        message = client.messages.create(model=CLAUDE, max_tokens=9, messages=HELLO)
+    assert message.model == "claude-opus-4-9"
+    assert mock_llm_responses.last_call.model == CLAUDE
 
 
 def test_the_asynchronous_client_of_anthropic_is_answered(mock_llm_responses: LLMMock) -> None:

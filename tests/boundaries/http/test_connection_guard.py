@@ -283,6 +283,25 @@ def test_a_request_is_refused_unless_its_host_is_left_alone(
     assert take_problems(mock) == ([message] if expected else [])
 
 
+def test_uvloop_connects_to_other_servers(mock_llm_calls: LLMMock) -> None:
+    uvloop = pytest.importorskip("uvloop")
+
+    async def connect() -> tuple[object, object]:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(asyncio.Protocol, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()
+        transport, _ = await loop.create_connection(asyncio.Protocol, *address)
+        connected = transport.get_extra_info("peername") == address
+        transport.close()
+        server.close()
+        found = await loop.getaddrinfo("127.0.0.1", 80, type=socket.SOCK_STREAM)
+        return connected, found[0][4]
+
+    loop = uvloop.new_event_loop()
+    with closing(loop):
+        assert loop.run_until_complete(connect()) == (True, ("127.0.0.1", 80))
+
+
 @pytest.mark.parametrize("mode", ["off", "error", "answer"])
 def test_nothing_is_refused_where_the_boundary_is_off(
     mode: str, mock: LLMMock, monkeypatch: pytest.MonkeyPatch
@@ -416,3 +435,16 @@ def test_a_call_of_grpc_is_refused_while_models_are_mocked_and_no_longer(mock: L
     with pass_through(), pytest.raises(grpc.RpcError) as failed:
         call(1)
     assert failed.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+def test_an_asynchronous_call_of_grpc_is_sent_while_calls_are_real(mock: LLMMock) -> None:
+    grpc = pytest.importorskip("grpc")
+
+    async def call() -> Any:
+        async with grpc.aio.insecure_channel("localhost:9") as channel:
+            return await channel.unary_unary("/a.B/C")(b"x", timeout=1)
+
+    with pass_through(), pytest.raises(grpc.RpcError) as failed:
+        asyncio.run(call())
+    assert failed.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    assert REFUSED not in str(failed.value)

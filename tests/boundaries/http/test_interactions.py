@@ -156,6 +156,13 @@ def test_an_error_has_a_word_for_its_code(
     assert answer.headers.get("retry-after-ms") == ("50" if is_retried else None)
 
 
+def test_an_error_keeps_the_body_that_it_was_given(mock_llm_responses: LLMMock) -> None:
+    body = {"error": {"message": "Gone.", "code": "interaction_expired"}}
+    mock_llm_responses.set_error(MODEL, genai.errors.ClientError(404, body))
+    answer = httpx.post(URL, json={"model": MODEL, "input": "Hello"})
+    assert (answer.status_code, answer.json()) == (404, body)
+
+
 @pytest.mark.parametrize(
     ("status", "code"),
     [

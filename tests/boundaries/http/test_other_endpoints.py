@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import io
 import struct
 import wave
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +27,9 @@ from llm_mock import InvalidReply, LLMMock, QueuedReplyNotAllowed, Reply, templa
 from llm_mock.boundaries.http.providers.hosts import parse_hosts
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.core.records import format_call
+from tests.cassettes.conftest import Run, serve_as_provider
+from tests.cassettes.test_received_bytes import ByteServer
+from tests.provider_server import KEY
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -97,19 +102,29 @@ def test_a_function_gets_the_request(client: openai.OpenAI, mock_llm_responses: 
     def answer(request: Any) -> dict[str, Any]:
         seen.append((request.method, request.path, request.query, request.json, request.form))
         assert request.headers["authorization"] == "Bearer any"
-        assert request.url.endswith(request.path + ("?limit=2" if request.query else ""))
+        assert request.url.endswith(request.path + ("?after=&limit=2" if request.query else ""))
         return {**FILE, "id": request.parameters.get("file_id", "new")}
 
     mock_llm_responses.on("*", "/v1/files/{file_id}", answer)
     mock_llm_responses.on("*", "/v1/files", lambda request: {**answer(request), "data": []})
     assert client.files.retrieve("file-2").id == "file-2"
-    client.files.list(limit=2)
+    client.files.list(limit=2, after="")
     assert client.files.create(file=("a", b"\x00\xff"), purpose="batch").id == "new"
     assert seen == [
         ("GET", "/v1/files/file-2", {}, None, {}),
-        ("GET", "/v1/files", {"limit": "2"}, None, {}),
+        ("GET", "/v1/files", {"limit": "2", "after": ""}, None, {}),
         ("POST", "/v1/files", {}, None, {"purpose": "batch", "file": b"\x00\xff"}),
     ]
+
+
+def test_a_part_of_a_form_without_a_name_is_left_out(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.on("POST", "/v1/files", lambda request: request.form)
+    disposition = "Content-Disposition: form-data"
+    parts = ("\r\n\r\nno", "; name=purpose\r\n\r\nbatch")
+    body = "".join(f"--x\r\n{disposition}{part}\r\n" for part in parts) + "--x--\r\n"
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    response = httpx.post("https://api.openai.com/v1/files", headers=headers, content=body)
+    assert response.json() == {"purpose": "batch"}
 
 
 async def describe_file(request: Any) -> dict[str, Any]:
@@ -213,6 +228,12 @@ def test_an_endpoint_answers_an_error_of_its_provider(
         client.moderations.create(input="Hello")
     [call] = mock_llm_responses.calls
     assert call.error
+
+
+def test_an_endpoint_may_stop_the_program(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.on("GET", "/v1/files", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        httpx.get("https://api.openai.com/v1/files")
 
 
 def test_each_provider_has_its_own_error(mock_llm_responses: LLMMock) -> None:
@@ -672,3 +693,40 @@ def test_a_call_that_is_answered_by_default_says_how_to_configure_it(
     mock_llm_calls.on("POST", "/v1/moderations", {"id": "1", "model": "m", "results": []})
     client.moderations.create(input="Hello")
     assert "mock.on" not in format_call(mock_llm_calls.last_call)
+
+
+# Recorded endpoints
+
+
+def test_bytes_without_a_type_are_recorded_and_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path / "cassette.yaml")
+    headers = {"authorization": f"Bearer {KEY}"}
+    with serve_as_provider(ByteServer(), monkeypatch) as provider:
+        provider.content, provider.headers = b"\x00\xff", {}
+        url = provider.url.replace("chat/completions", "files")
+
+        def upload(content: bytes) -> bytes:
+            return httpx.post(url, content=content, headers=headers).content
+
+        assert run("once", lambda: upload(b"\xfe")) == b"\x00\xff"
+    [call] = run.calls
+    assert call.options["body"] == f"sha256:{hashlib.sha256(bytes([254])).hexdigest()}"
+    assert run("none", lambda: upload(b"\xfe")) == b"\x00\xff"
+    assert run.problems == []
+
+
+def test_a_connection_to_an_endpoint_that_failed_fails_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path / "cassette.yaml")
+    headers = {"authorization": f"Bearer {KEY}"}
+    with serve_as_provider(ByteServer(), monkeypatch) as provider:
+        url = provider.url.replace("chat/completions", "files")
+    # The server is closed.
+    monkeypatch.setattr(http_settings, "hosts", (f"127.0.0.1:{provider.server_port}",))
+    for mode in ("once", "none"):
+        with pytest.raises(httpx.ConnectError):
+            run(mode, lambda: httpx.post(url, content=b"x", headers=headers))
+    assert run.problems == []

@@ -471,6 +471,23 @@ def test_azure_gives_its_own_token_for_other_services(
     assert identity.DefaultAzureCredential().get_token(*scopes) == scopes
 
 
+def test_asynchronous_credentials_of_azure_give_their_own_token_for_other_services(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    identity = pytest.importorskip("azure.identity.aio")
+
+    async def describe(self: object, *scopes: str, **options: object) -> object:
+        return scopes, options["tenant_id"]
+
+    monkeypatch.setattr(identity.ChainedTokenCredential, "get_token", describe)
+    scope = "https://management.azure.com/.default"
+
+    async def request() -> Any:
+        return await identity.DefaultAzureCredential().get_token(scope, tenant_id="t")
+
+    assert asyncio.run(request()) == ((scope,), "t")
+
+
 def test_azure_gives_its_own_token_while_calls_are_real(monkeypatch: pytest.MonkeyPatch) -> None:
     identity = pytest.importorskip("azure.identity")
     monkeypatch.setattr(

@@ -192,6 +192,21 @@ def test_a_response_of_its_own_can_be_continued(
     assert second.output_text == "A cat."
 
 
+def test_events_of_its_own_may_be_other_than_responses(mock_llm_responses: LLMMock) -> None:
+    message = {"type": "message", "role": "assistant", "content": [], "id": "msg_1"}
+    events = [
+        "plain",
+        {"type": "response.created", "response": None},
+        {"type": "response.completed", "response": {"id": "resp_1", "output": [message]}},
+        {"object": "gateway.metadata", "id": "resp_1", "output": [{"type": "other"}]},
+    ]
+    mock_llm_responses.set("*", Reply(events=events))
+    url = "https://api.openai.com/v1/responses"
+    body = {"model": "gpt-5", "input": "Draw a cat"}
+    assert httpx.post(url, json={**body, "stream": True}).status_code == 200
+    assert httpx.get(f"{url}/resp_1").json()["output"] == [message]
+
+
 def test_the_call_is_recorded_with_the_text_and_usage_in_it(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", Reply(body=CHAT))
     make_openai(None).chat.completions.create(model="gpt-4o", messages=HELLO)
@@ -248,8 +263,9 @@ def test_llm_cannot_get_it(reply: Reply, lazy: bool, mock_llm_responses: LLMMock
     assert "Use a text, data or tool calls" in noted
 
 
-def test_an_answer_takes_its_time(mock_llm_responses: LLMMock) -> None:
-    mock_llm_responses.set("*", Reply(body=CHAT, events=CHAT_EVENTS, latency=Latency(9)))
+@pytest.mark.parametrize("events", [CHAT_EVENTS, []])
+def test_an_answer_takes_its_time(events: list[Any], mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply(body=CHAT, events=events, latency=Latency(9)))
     with openai.OpenAI(api_key="none", timeout=2, max_retries=0) as client:
         for stream in (False, True):
             with pytest.raises(openai.APITimeoutError):

@@ -13,7 +13,8 @@ import websockets.sync.client
 from openai.types.realtime import RealtimeServerEvent
 from pydantic import TypeAdapter
 
-from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock import Latency, LLMMock, Reply, ToolCall
+from llm_mock.core.context import activate
 from llm_mock.templates import rate_limit
 
 # OpenAI's SDK asks for websockets 15, and works with later versions but for this warning.
@@ -53,6 +54,7 @@ def make_message(text: str, role: str = "user", **fields: Any) -> Event:
 
 ASK: Event = {"type": "response.create"}
 HELLO = (TEXT_SESSION, make_message("Hello"), ASK)
+TEXT = {"output_modalities": ["text"]}
 
 
 def is_end(event: Event, sent: Event) -> bool:
@@ -261,6 +263,8 @@ def test_a_session_that_asks_for_no_text_gets_none(mock_llm_responses: LLMMock) 
         ({"type": "conversation.item.retrieve", "item_id": "no"}, "item_not_found", "item_id"),
         ({"type": "conversation.item.delete", "item_id": "no"}, "item_not_found", "item_id"),
         ({"type": "response.cancel"}, "response_cancel_not_active", None),
+        ({**ASK, "response": {**TEXT, "input": ["Hello"]}}, "invalid_type", "response.input"),
+        ({**ASK, "response": {**TEXT, "input": "Hello"}}, "invalid_type", "response.input"),
     ],
 )
 def test_an_event_that_cannot_be_obeyed_is_an_error(
@@ -353,6 +357,42 @@ def test_an_error_within_a_stream_fails_the_response(
     events = converse(*HELLO)
     validate(events)
     assert events[-1]["response"]["status"] == "failed"
+
+
+@every_client
+def test_a_response_takes_its_time(converse: Converse, mock_llm_responses: LLMMock) -> None:
+    latency = Latency(1, chunks_per_second=1)
+    mock_llm_responses.set(MODEL, Reply(chunks=["Hello ", "there!"], latency=latency))
+    events = converse(*HELLO)
+    assert get_types(events).count("response.output_text.delta") == 2
+    assert get_text(events[-1]) == "Hello there!"
+
+
+@every_client
+def test_a_response_that_fails_by_an_event_of_its_own_says_why(
+    converse: Converse, mock_llm_responses: LLMMock
+) -> None:
+    error = {"code": "server_error", "message": "Something broke."}
+    started = {"type": "response.created", "response": {"id": "resp_1"}}
+    failed = {"type": "response.failed", "response": {"id": "resp_1", "error": error}}
+    mock_llm_responses.set(MODEL, Reply(events=[started, failed]))
+    events = converse(*HELLO)
+    response = events[-1]["response"]
+    assert (response["id"], response["status"]) == ("resp_1", "failed")
+    assert response["status_details"]["error"] == {**error, "type": None}
+
+
+def test_the_session_of_another_moment_is_refused(mock_llm_responses: LLMMock) -> None:
+    with websockets.sync.client.connect(URL) as connection:
+        connection.recv(timeout=10)
+        previous = activate(None)
+        try:
+            connection.send(json.dumps(ASK))
+        finally:
+            activate(previous)
+        error = json.loads(connection.recv(timeout=10))["error"]
+    assert "No mock is active" in error["message"]
+    assert (error["type"], error["event_id"]) == ("invalid_request_error", None)
 
 
 @every_client

@@ -426,6 +426,16 @@ def test_citations_reach_the_sdk(
     assert read_citation(server_url) == ("https://a.example", "A", "sunny.")
 
 
+def test_gemini_cites_a_part_after_texts_that_are_joined(mock_llm_responses: LLMMock) -> None:
+    citation = Citation("https://a.example", "A", text="Sun.")
+    parts = ["I ", "run ", "it.", RUN, "Sun."]
+    mock_llm_responses.set("*", Reply(parts=parts, citations=[citation]))
+    [candidate] = httpx.post(GEMINI, json={**CONTENTS, **CODE_TOOL["Gemini"]}).json()["candidates"]
+    [support] = candidate["groundingMetadata"]["groundingSupports"]
+    index = support["segment"]["partIndex"]
+    assert candidate["content"]["parts"][index]["text"] == "Sun."
+
+
 @pytest.mark.parametrize("api", ["Chat Completions", "Responses"])
 def test_a_stored_answer_has_its_citations(api: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", Reply("Hi", citations=[PAGE]))
@@ -650,6 +660,32 @@ def test_chunks_have_the_log_probabilities_of_their_tokens(mock_llm_responses: L
         deltas = [event for event in stream if event.type == "response.output_text.delta"]
     found = [[token.token for token in delta.logprobs] for delta in deltas]
     assert found == [["a", "b"], ["c"]]
+
+
+LOGPROB_STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Cohere": (
+        "https://api.cohere.com/v2/chat",
+        {"model": "command-a", "messages": HELLO, "stream": True, "logprobs": True},
+    ),
+    "Gemini": (f"{GEMINI_STREAM}?alt=sse", {**CONTENTS, **ASKED_LOGPROBS["Gemini"]}),
+    "Mistral": (REQUESTS["Mistral"][0], {**CHAT, "stream": True, "logprobs": True}),
+}
+
+
+@pytest.mark.parametrize("name", LOGPROB_STREAMS)
+def test_chunks_with_log_probabilities_take_their_time(
+    name: str, mock_llm_responses: LLMMock
+) -> None:
+    latency = Latency(1, chunks_per_second=0.5)
+    tokens = [Logprob("so ", -0.5), Logprob("far", -0.25)]
+    reply = Reply(chunks=["so ", "far"], logprobs=tokens, latency=latency)
+    mock_llm_responses.set("*", reply)
+    url, body = LOGPROB_STREAMS[name]
+    text = httpx.post(url, json=body, timeout=3).text
+    assert (text.count("-0.5"), text.count("-0.25")) == (1, 1)
+    # The second chunk comes 2 s after the first one.
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(url, json=body, timeout=1.5)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from llm_mock.boundaries.http import content_encodings
 from llm_mock.boundaries.http.client_clock import ClientClock
 from llm_mock.boundaries.http.dispatch import ModelRequest, dispatch_request, parse_request
 from llm_mock.boundaries.http.request import HTTPRequest
+from llm_mock.boundaries.http.request_rules.rule import Memo, Violation
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.events import Event, Wait
@@ -420,17 +421,42 @@ def test_embeddings_and_token_counts_may_be_compressed_too(mock_llm_calls: LLMMo
     assert mock_llm_calls.calls == []
 
 
+def test_a_memo_keeps_a_limited_number_of_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Memo, "LIMIT", 2)
+    checked: list[str] = []
+
+    def check(value: str) -> tuple[Violation, ...]:
+        checked.append(value)
+        return ()
+
+    memo = Memo()
+    for value in "abbaca":
+        assert list(memo.check_once(value, check)) == []
+    # The third value takes the place of both others.
+    assert checked == ["a", "b", "c", "a"]
+
+
+GEMINI_EMBEDDINGS = "generativelanguage.googleapis.com/v1beta/models/e-1:embedContent"
+
+
 @pytest.mark.parametrize(
-    ("body", "model"),
-    [(b'{"model": "e", "input": "Hello"}', "e"), (b"{", "unknown"), (b"\x1f\x8b", "unknown")],
+    ("address", "body", "model"),
+    [
+        ("api.openai.com/v1/embeddings", b'{"model": "e", "input": "Hello"}', "e"),
+        ("api.openai.com/v1/embeddings", b"{", "unknown"),
+        ("api.openai.com/v1/embeddings", b"\x1f\x8b", "unknown"),
+        (GEMINI_EMBEDDINGS, b"{", "e-1"),
+    ],
 )
 def test_embeddings_that_are_forbidden_are_refused_whatever_their_body(
-    body: bytes, model: str, monkeypatch: pytest.MonkeyPatch
+    address: str, body: bytes, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_settings, "mode", "error")
     mock = create_mock_get_model({"*": "Hi!"})
-    sent = WireRequest("POST", "api.openai.com", "/v1/embeddings", "", {}, body)
-    response: Any = dispatch_request(sent, "openai", mock, ClientClock(None))
+    host, _, path = address.partition("/")
+    sent = WireRequest("POST", host, f"/{path}", "", {}, body)
+    provider = "google" if address == GEMINI_EMBEDDINGS else "openai"
+    response: Any = dispatch_request(sent, provider, mock, ClientClock(None))
     [problem] = mock.problems
-    assert problem.startswith(f"A call to the model '{model}' was about to reach api.openai.com")
+    assert problem.startswith(f"A call to the model '{model}' was about to reach {address}. ")
     assert json.loads(response.body)["error"]["message"] == problem

@@ -12,6 +12,7 @@ import anthropic
 import httpx
 import llm
 import openai
+import openai.types.responses
 import pytest
 from google import genai
 from mistralai.client import Mistral
@@ -19,6 +20,7 @@ from pydantic import BaseModel
 
 from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall, templates
 from llm_mock.commands.serve_script import ServeScript
+from llm_mock.core.events import Event
 from llm_mock.errors import LLMMockError
 from tests.boundaries.http.request_senders import (
     find_served_url,
@@ -307,6 +309,23 @@ def test_parts_through_llm_are_a_text_and_calls(mock_llm_responses: LLMMock) -> 
     first, second = mock_llm_responses.calls
     assert [call["arguments"]["city"] for call in first.response["tool_calls"]] == ["Rome", "Bern"]
     assert [result["output"] for result in second.tool_results] == ["Rome: sunny", "Bern: sunny"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_event_that_the_api_does_not_have_is_left_out(
+    stream: bool, mock_llm_responses: LLMMock
+) -> None:
+    ran = Event("tool_result", "no", tool_name="search", server_executed=True)
+    mock_llm_responses.set("*", Reply(chunks=["a", ran, "b"]))
+    client = make_openai(None)
+    if stream:
+        with client.responses.stream(model="gpt-4o", input="Hi") as events:
+            deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+            assert deltas == ["a", "b"]
+            answer: openai.types.responses.Response = events.get_final_response()
+    else:
+        answer = client.responses.create(model="gpt-4o", input="Hi")
+    assert (answer.status, answer.output_text) == ("completed", "ab")
 
 
 def test_parts_take_the_time_of_their_pieces(mock_llm_responses: LLMMock) -> None:

@@ -308,6 +308,20 @@ def test_an_exception_with_a_mock_as_its_response_has_the_status_of_its_class(
     assert fields(plain)["status"] == 419
 
 
+def test_an_exception_of_another_provider_has_the_form_of_the_one_that_was_asked(
+    mock_llm_responses: LLMMock,
+) -> None:
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    request = httpx.Request("POST", "https://api.anthropic.com/v1/messages")
+    response = httpx.Response(529, json=body, request=request)
+    error = anthropic.APIStatusError("Overloaded", response=response, body=body)
+    mock_llm_responses.set_error("gemini-3", error)
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3:generateContent"
+    answer = httpx.post(url, json={"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]})
+    details = {"code": 529, "message": "Overloaded", "status": "UNKNOWN"}
+    assert (answer.status_code, answer.json()) == (529, {"error": details})
+
+
 @pytest.mark.parametrize("content", [b"", b"no JSON"])
 def test_an_exception_keeps_the_body_that_it_was_given(
     content: bytes, mock_llm_responses: LLMMock

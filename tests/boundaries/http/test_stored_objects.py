@@ -334,6 +334,14 @@ def test_a_text_is_kept_as_a_part(client: openai.OpenAI) -> None:
     ]
 
 
+def test_an_item_that_is_no_object_is_left_out(client: openai.OpenAI) -> None:
+    items = ["no", {"role": "user", "content": "Hello"}]
+    url = f"{client.base_url}conversations"
+    kept = httpx.post(url, json={"items": items}, headers={"authorization": "Bearer any"}).json()
+    [item] = fetch(client, f"conversations/{kept['id']}/items")["data"]
+    assert item["content"] == [{"type": "input_text", "text": "Hello"}]
+
+
 def test_conversations_are_changed(client: openai.OpenAI) -> None:
     conversation = client.conversations.create()
     body = fetch(client, f"conversations/{conversation.id}")
@@ -378,6 +386,16 @@ def test_a_chat_completion_is_kept_if_the_request_says_so(client: openai.OpenAI)
     for completion_id in (plain.id, kept.id):
         with pytest.raises(openai.NotFoundError, match=completion_id):
             client.chat.completions.retrieve(completion_id)
+
+
+def test_a_chat_completion_is_kept_with_all_its_candidates(
+    client: openai.OpenAI, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(candidates=["Hi!", "Hello!"]))
+    kept = client.chat.completions.create(model="gpt-4o", messages=HELLO, n=2, store=True)
+    found = client.chat.completions.retrieve(kept.id)
+    assert [choice.message.content for choice in found.choices] == ["Hi!", "Hello!"]
+    assert found.choices == kept.choices
 
 
 def test_parts_of_a_stored_message_are_listed_as_parts(client: openai.OpenAI) -> None:

@@ -113,6 +113,30 @@ def test_a_client_that_waits_gets_a_slow_answer(
 
 
 @libraries
+def test_the_time_for_a_chunk_begins_with_the_one_before(
+    ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: LLMMock
+) -> None:
+    latency = Latency(first_chunk=2, chunks_per_second=0.5)
+    mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b", "c"], latency=latency))
+    # This one limits the whole answer.
+    enough = 6 if ask is by_aiohttp_in_all else 2
+    assert ask(enough)[-2].startswith("data: [DONE]")
+    with pytest.raises((raised, requests.ReadTimeout)):
+        ask(enough - 0.1)
+
+
+@pytest.mark.parametrize("ask", [by_httpx, by_httpx2_in_trio, by_requests, by_aiohttp])
+def test_a_pace_in_real_time_is_kept(
+    ask: Callable[[float | None], list[str]], mock_llm_responses: LLMMock
+) -> None:
+    latency = Latency(chunks_per_second=100, real_time=True)
+    mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b", "c"], latency=latency))
+    started = time.monotonic()
+    assert ask(60)[-2].startswith("data: [DONE]")
+    assert time.monotonic() - started >= 0.02
+
+
+@libraries
 def test_a_stream_that_stalls_without_a_timeout_is_a_problem_of_the_test(
     ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: LLMMock
 ) -> None:

@@ -24,6 +24,8 @@ from llm_mock.boundaries.http.transports import httpcore_wire
 from llm_mock.cassettes import Cassette
 from tests.boundaries.http.test_answered_requests import local_server  # noqa: F401 (a fixture)
 from tests.boundaries.http.test_interception import application  # noqa: F401 (a fixture)
+from tests.cassettes.conftest import Run, serve_as_provider
+from tests.cassettes.test_received_bytes import ByteServer
 from tests.provider_server import KEY, TEXT, ProviderServer, served
 
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
@@ -271,9 +273,15 @@ def by_unix_socket_async(library: Any) -> Callable[[], None]:
         by_unix_socket_of_aiohttp,
     ],
 )
+@pytest.mark.parametrize("is_offline", [False, True])
 def test_a_unix_socket_leads_to_this_machine_whatever_host_is_named(
-    send: Callable[[], None], mock_llm_calls: LLMMock
+    send: Callable[[], None],
+    is_offline: bool,
+    mock_llm_calls: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # A dry run answers servers of this machine, but not those whose owner is unknown.
+    monkeypatch.setattr(http_settings, "is_offline", is_offline)
     with pytest.raises(Exception, match=r"No such file|connect") as raised:
         send()
     assert isinstance(
@@ -320,6 +328,47 @@ def test_an_error_of_the_provider_is_recorded_and_raised(
     [call] = mock_llm_calls.calls
     assert "Slow down" in str(call["error"])
     monkeypatch.setattr(mock_llm_calls, "cassette", None)
+
+
+def test_a_stream_that_breaks_off_is_recorded_and_replayed_with_its_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path / "cassette.yaml")
+    choice = {"index": 0, "delta": {"content": "Hel"}, "finish_reason": None}
+    chunk = {"id": "1", "object": "chat.completion.chunk", "choices": [choice]}
+    received: list[str] = []
+
+    def ask() -> None:
+        headers = {"authorization": f"Bearer {KEY}"}
+        body = {**QUESTION, "stream": True}
+        with httpx.stream("POST", provider.url, json=body, headers=headers) as response:
+            received.extend(line for line in response.iter_lines() if line)
+
+    with serve_as_provider(ByteServer(), monkeypatch) as provider:
+        provider.headers = {"content-type": "text/event-stream", "content-length": "1000"}
+        provider.content = f"data: {json.dumps(chunk)}\n\n".encode()
+        with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
+            run("once", ask)
+    assert run.problems == []
+    with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
+        run("none", ask)
+    first, second = (json.loads(line.removeprefix("data: ")) for line in received)
+    assert first == second == chunk
+
+
+def test_a_response_that_cannot_be_read_reaches_its_client_and_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path / "cassette.yaml")
+    headers = {"authorization": f"Bearer {KEY}"}
+    body = {"model": "m", "input": "Hello"}
+    with serve_as_provider(ByteServer(), monkeypatch) as provider:
+        provider.content = b'{"id": "resp_1", "object": "response", "output": 5}'
+        url = provider.url.replace("chat/completions", "responses")
+        answer = run("once", lambda: httpx.post(url, json=body, headers=headers))
+    assert answer.content == provider.content
+    [problem] = run.problems
+    assert problem.startswith("The response of 'm' to 'Hello' cannot be recorded: ")
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -840,6 +840,57 @@ def test_a_version_with_other_names_is_refused_for_providers_alone(
     mock_llm_calls.problems.clear()
 
 
+def test_a_function_that_connects_by_itself_gets_a_socket(mock_llm_calls: LLMMock) -> None:
+    # As before websockets 17.
+    def connect(uri: str, **options: object) -> tuple[str, dict[str, object]]:
+        return uri, options
+
+    module: Any = ModuleType("websockets.sync.client")
+    module.connect = connect
+    transport.attach(module)
+    gateway = "wss://gateway.corp.test/responses"
+    assert module.connect(gateway, ssl_context=1) == (gateway, {"ssl_context": 1})
+    uri, options = module.connect(URL, ssl_context=1, open_timeout=2)
+    assert (uri, options.keys()) == (URL, {"open_timeout", "sock", "ssl"})
+    assert isinstance(options["sock"], transport.MockSocket)
+    assert options["ssl"] is not None
+    options["sock"].close()
+    for headers in (
+        {"additional_headers": {"User-Agent": USER_AGENT}},
+        {"user_agent_header": USER_AGENT},
+    ):
+        _, options = module.connect(gateway.replace("wss", "ws"), **headers)
+        assert isinstance(options["sock"], transport.MockSocket)
+        assert options["ssl"] is None
+        options["sock"].close()
+
+
+def test_the_headers_of_an_older_version_are_read(mock_llm_calls: LLMMock) -> None:
+    # As before websockets 15.
+    class connect:
+        def __init__(self, uri: str, *arguments: object) -> None:
+            self.uri = uri
+            self.handshake_args = arguments
+
+        async def create_connection(self) -> str:
+            return "real"
+
+        def protocol_factory(self, uri: object) -> Any:
+            return SimpleNamespace(connection_made=lambda transport: None)
+
+    module: Any = ModuleType("websockets.asyncio.client")
+    module.connect = connect
+    transport.attach(module)
+    gateway = "wss://gateway.corp.test/responses"
+    for arguments, is_real in (
+        ((None, None), True),
+        ((None, USER_AGENT), False),
+        (({"User-Agent": USER_AGENT}, None), False),
+    ):
+        connection = asyncio.run(module.connect(gateway, *arguments).create_connection())
+        assert (connection == "real") is is_real
+
+
 def test_aiohttp_needs_the_other_library_for_the_framing(
     mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -890,6 +941,7 @@ def test_a_socket_reads_what_was_sent_in_any_size(mock_llm_calls: LLMMock) -> No
     sock = make_socket()
     sock.settimeout(0.01)
     assert sock.gettimeout() == 0.01
+    assert sock.getsockname() == sock.getpeername() == ("127.0.0.1", 0)
     with pytest.raises(TimeoutError):
         sock.recv(100)
     assert sock.send(b"GET /v1/responses HTTP/1.1\r\nHost: x\r\n\r\n") == 39

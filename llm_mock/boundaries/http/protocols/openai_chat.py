@@ -391,8 +391,6 @@ def _parse_tools(body: JSONObject) -> list[Tool]:
         declarations.append({"function": function})
     tools = []
     for declaration in declarations:
-        if not isinstance(declaration, dict):
-            continue
         function = declaration.get("function") or declaration.get("custom")
         if isinstance(function, dict) and function.get("name"):
             name = str(function["name"])

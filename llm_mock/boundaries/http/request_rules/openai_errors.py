@@ -103,10 +103,8 @@ def make_unsupported_value_error(param: str, value: object, default: str) -> Wir
 
 
 def join_quoted(values: Iterable[str]) -> str:
-    """Join values as `'a', 'b', and 'c'`."""
+    """Join at least two values as `'a', 'b', and 'c'`."""
     quoted = [f"'{value}'" for value in values]
-    if len(quoted) <= 1:
-        return "".join(quoted)
     if len(quoted) == 2:
         return " and ".join(quoted)
     return ", ".join(quoted[:-1]) + f", and {quoted[-1]}"

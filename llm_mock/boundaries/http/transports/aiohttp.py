@@ -10,10 +10,11 @@ import asyncio
 import errno
 import functools
 import io
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse, IncompleteRead
+from http.client import HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected
 from socket import socket
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +40,8 @@ NO_FRAMING = (
     "llm_mock needs the library websockets 13.1 or later to answer WebSockets; nothing was sent. "
     "Install it: pip install 'websockets>=13.1'"
 )
+END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+"""The end of the head of a response, in the forms that aiohttp accepts."""
 TIMEOUTS = ("timeout", "total timeout")
 """The kinds of `ConnectionFailure` that are timeouts of the client."""
 NAMES = {
@@ -257,6 +260,9 @@ class _ResponseRecorder:
         response = HTTPResponse(source, method=self._method)
         try:
             response.begin()
+            if not END_OF_HEAD.search(self._data):
+                # `http.client` takes the end of the data for the end of the head.
+                raise RemoteDisconnected("Remote end closed connection without response")
         except (HTTPException, OSError) as error:
             # The connection closed before there was a whole response.
             with self._recording.guard_send():

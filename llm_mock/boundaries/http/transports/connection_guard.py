@@ -348,19 +348,8 @@ def _create_aio_channel(
 
 def attach_to_websockets(client: ModuleType) -> None:
     """Refuse the connections that a module of `websockets` makes to providers."""
-    # `connect` is a class in the asyncio implementations, and a function in the threads one.
-    if isinstance(client.connect, type):
-        replace(client.connect, "__init__", _connect_websocket_object)
-    else:
-        replace(client, "connect", _connect_websocket)
-
-
-def _connect_websocket(original: Original, uri: str, *args: object, **kwargs: object) -> object:
-    __tracebackhide__ = True
-    message = _check_url(uri, is_socket=True)
-    if message:
-        raise ConnectionRefusedError(message)
-    return original(uri, *args, **kwargs)
+    # `connect` is a class in these modules, and a function only in the one for threads.
+    replace(client.connect, "__init__", _connect_websocket_object)
 
 
 def _connect_websocket_object(

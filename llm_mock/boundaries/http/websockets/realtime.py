@@ -234,6 +234,9 @@ class RealtimeSocket:
         items = settings.get("input")
         if items is None:
             items = self.items
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            text = "Invalid type for 'response.input': expected an array of objects."
+            return self._build_error_turn(event, text, "invalid_type", "response.input")
         if any(_has_audio(item) for item in items):
             return self._refuse(event, "The input has audio, which is not supported.")
         return ResponseTurn(self, event, settings, items)
@@ -275,9 +278,7 @@ class RealtimeSocket:
         return self.make_event("error", error=error)
 
 
-def _has_audio(item: object) -> bool:
-    if not isinstance(item, dict):
-        return False
+def _has_audio(item: JSONObject) -> bool:
     content = item.get("content")
     if not isinstance(content, list):
         return False
