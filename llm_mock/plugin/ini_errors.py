@@ -69,6 +69,7 @@ def _locate(config: pytest.Config, key: str) -> str:
         return ""
     lines = config.inipath.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, start=1):
-        if re.match(rf"\s*{re.escape(key)}\s*=", line):
+        # Ini files have colons, too, and TOML quotes.
+        if re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=:]""", line):
             return f"{format_location((str(config.inipath), number))}: "
     return ""

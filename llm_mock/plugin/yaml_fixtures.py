@@ -45,12 +45,16 @@ def get_fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
     try:
         return {name: request.getfixturevalue(name) for name in names}
     except pytest.FixtureLookupError as error:
-        # A fixture of the project asks for an unknown one: pytest's own message tells which.
-        if error.argname not in names:
-            raise
+        # pytest itself can show this error only for functions.
         unknown = error.argname
+        user = error.request.fixturename
+    problem = f"unknown fixture {unknown!r}"
+    if user is not None:
+        problem = (
+            f"the fixture {user!r} requests {unknown!r}, which is unknown or requests {user!r} "
+            "itself"
+        )
     pytest.fail(
-        f"{item.shown_path}:{item.line}: unknown fixture {unknown!r}; `pytest --fixtures` lists "
-        "the known ones",
+        f"{item.shown_path}:{item.line}: {problem}; `pytest --fixtures` lists the known ones",
         pytrace=False,
     )

@@ -90,11 +90,7 @@ def _read_tool_calls(details: Details) -> list[_PendingToolCall]:
     response = details.get("response") or {}
     requested = []
     for call in response.get("tool_calls", ()):
-        arguments = call["arguments"]
-        if not isinstance(arguments, dict):
-            # A model may send any JSON value as arguments.
-            arguments = {"_raw": arguments}
-        record = ToolCallRecord(call["name"], arguments, None)
+        record = ToolCallRecord(call["name"], call["arguments"], None)
         requested.append(_PendingToolCall(record, call["tool_call_id"]))
     return requested
 

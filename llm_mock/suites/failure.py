@@ -118,10 +118,7 @@ def _format_place(result: CaseResult, path: Path | None) -> str:
     # As `path:line: `, which editors and terminals turn into a link.
     if path is None:
         return ""
-    line = result.case.line
-    if line:
-        return f"{path}:{line}: "
-    return f"{path}: "
+    return f"{path}:{result.case.line}: "
 
 
 def format_assertion(assertion: AssertionResult, result: CaseResult) -> str:

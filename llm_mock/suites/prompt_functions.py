@@ -69,7 +69,7 @@ def write_chat(
         LLMMockError: the function failed, or returned no messages.
         ModelRefused: the function asked a model where it may not.
     """
-    name = f"The prompt function {shorten_name(reference)}"
+    name = f"prompt function {shorten_name(reference)}"
     argument: JSONObject = {
         "vars": dict(context.case.values),
         "provider": {"id": model_id, "label": model_id},
@@ -82,7 +82,7 @@ def write_chat(
             returned = run_javascript(code, argument, context).get("value")
         else:
             function = load_function(reference, context.folder or Path())
-            returned = call_safely(function, name, argument, context)
+            returned = call_safely(function, f"the {name}", argument, context)
         if isinstance(returned, dict) and "prompt" in returned:
             # promptfoo also accepts settings of the provider beside the prompt.
             returned = returned["prompt"]
@@ -92,7 +92,7 @@ def write_chat(
     except ModelRefused:
         raise
     except LLMMockError as error:
-        raise LLMMockError(f"{name}{error}") from None
+        raise LLMMockError(f"The {name}{error}") from None
 
 
 def _read_chat(returned: object) -> Chat:

@@ -237,10 +237,8 @@ def describe_unsupported_kind(data: object) -> str | None:
     return f"{problem}: only its roles (Agent) and suites (TestSuite) are supported"
 
 
-def is_flat_agent(data: object) -> bool:
+def is_flat_agent(data: Mapping[str, object]) -> bool:
     """Return True for the data of a flat agent of InitRunner."""
-    if not isinstance(data, dict):
-        return False
     keys = set(data)
     return {"name", "prompt"} <= keys and keys.isdisjoint(("apiVersion", "kind", "spec", "agents"))
 

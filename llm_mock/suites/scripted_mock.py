@@ -71,10 +71,8 @@ class ScriptedMock:
 
     def environment(self) -> dict[str, str]:
         """Return the environment for the process of the application."""
-        if self._server:
+        if self._server is not None:
             self.mock.server_environment = self._server.adapt_environment
-        else:
-            self.mock.server_environment = None
         return self.mock.environment()
 
     @property

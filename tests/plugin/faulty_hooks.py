@@ -17,6 +17,10 @@ BODIES = {
     "in": "raise RuntimeError({fault!r})",
     "before": "raise RuntimeError({fault!r})\n    yield",
     "after": "yield\n    raise RuntimeError({fault!r})",
+    "instead": (
+        "try:\n        yield\n    except ValueError:\n"
+        "        raise RuntimeError({fault!r}) from None"
+    ),
 }
 """What a hook does instead, by where it fails."""
 

@@ -155,20 +155,20 @@ def test_a_test_whose_calls_nobody_counts_does_not_keep_its_budget(
     )
 
 
+@pytest.mark.parametrize(
+    ("marker", "option"),
+    [("@pytest.mark.llm_mock_budget(cost=1)", ""), ("", "llm_mock_budget=cost=1")],
+)
 def test_without_the_price_library_a_cost_budget_says_what_to_install(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, marker: str, option: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
-    pytester.makepyfile(
-        CALLS
-        + "\n    @pytest.mark.llm_mock_budget(cost=1)\n    def test_it():\n        ask('gpt-4o')"
+    pytester.makepyfile(f"{CALLS}\n    {marker}\n    def test_it():\n        ask('gpt-4o')")
+    result = pytester.runpytest(*(["-o", option] if option else []))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["The cost of 'gpt-4o' is unknown *pip install 'pytest-llm-mock[[]cost[]]'*"]
     )
-    for arguments in ([], ["-o", "llm_mock_budget=cost=1"]):
-        result = pytester.runpytest(*arguments)
-        result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(
-            ["The cost of 'gpt-4o' is unknown *pip install 'pytest-llm-mock[[]cost[]]'*"]
-        )
 
 
 SIX_TESTS = """

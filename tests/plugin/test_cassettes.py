@@ -275,6 +275,24 @@ def test_recordings_that_nobody_used_are_reported_or_fail(
     )
 
 
+def test_of_many_recordings_that_nobody_used_the_first_are_shown(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test(*"ABCDEFGH"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    write(pytester, prompt_test("B"))
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(
+        [
+            "  cassettes/test_it/test_hi.llm.yaml: 7 recorded calls were not made",
+            *(f"    - loopback  '{prompt}'" for prompt in "ACDEF"),
+            "    … 2 more",
+            "Remove them from the cassette: *",
+        ],
+        consecutive=True,
+    )
+
+
 def test_recordings_that_nobody_used_can_be_ignored(
     pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:

@@ -164,6 +164,8 @@ def test_data_that_the_sdk_parsed_are_changed() -> None:
     message = change_response(response, DATA).choices[0].message
     assert (message.content, message.parsed) == ('{"n": 2}', Answer(n=2))
     assert change_response(Part(text='{"n": 1}', parsed={"n": 1}), DATA).parsed == {"n": 2}
+    # What no parser makes of JSON stays.
+    assert change_response(Part(text='{"n": 1}', parsed=1), DATA).parsed == 1
     # A text may not be such data.
     assert change_response(response, OTHER).choices[0].message.parsed == Answer(n=1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from types import ModuleType
 from types import SimpleNamespace as Part
 from unittest.mock import MagicMock, Mock
 
@@ -26,7 +27,7 @@ from llm_mock.plugin.client_doubles import (
     make_overload,
 )
 from llm_mock.plugin.double_changes import DoubleChanger, DoubleChanges
-from llm_mock.plugin.model_recorder import Double
+from llm_mock.plugin.model_recorder import CallReplacement, Double, install_proxy
 
 REQUEST = {"model": "m", "messages": []}
 
@@ -194,6 +195,38 @@ def test_a_fake_that_calls_another_one_makes_one_call(counts: bool, calls: int) 
         fake: Double = openai.OpenAI().chat.completions
         assert fake.create() == "Hello!"
     assert changer.calls == calls
+
+
+def test_a_client_that_is_made_again_is_watched_once() -> None:
+    completions = Part(create=lambda: "Hello")
+    client = Part(chat=Part(completions=completions))
+    changer = DoubleChanger()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        changer.watch(monkeypatch)
+        monkeypatch.setattr(openai, "OpenAI", lambda: client)
+        assert openai.OpenAI() is client
+        watched = completions.create
+        assert openai.OpenAI() is client
+        assert completions.create is watched
+    assert (watched(), changer.calls) == ("Hello", 1)
+
+
+def test_the_proxy_of_a_replaced_function_has_the_attributes_of_the_replacement() -> None:
+    replacement = Mock()
+    module = ModuleType("app")
+    vars(module)["get_model"] = replacement
+    targets = []
+
+    def watch(target: str) -> CallReplacement:
+        targets.append(target)
+        return lambda function, args, kwargs: function(*args, **kwargs)
+
+    install_proxy(module, "get_model", watch)
+    module.get_model.return_value = "a model"
+    assert (replacement.return_value, module.get_model("m")) == ("a model", "a model")
+    module.get_model.assert_called_once_with("m")
+    assert module.get_model is not replacement
+    assert targets == ["app.get_model"]
 
 
 def test_clients_that_are_not_changed_have_no_numbers(pytester: pytest.Pytester) -> None:

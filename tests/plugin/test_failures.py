@@ -829,3 +829,21 @@ def test_a_refused_call_is_located_in_the_application_and_in_the_test(
     result.assert_outcomes(failed=2)
     located = [line for line in result.outlines if line.startswith("The call: ")]
     assert located == ["The call: app.py:6, from test_it.py:4"]
+
+
+def test_a_failure_in_code_without_a_file_is_shown_as_it_is(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_production_responses = true")
+    pytester.makepyfile(
+        """
+        import llm
+
+        def test_it(mock_llm_responses):
+            response = llm.get_model("m").prompt("p")
+            response.text()
+            exec("response.json()['data']")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *TypeError: 'NoneType' object is not *", "*- LLM calls -*"])
+    result.stdout.no_fnmatch_line("*HookFailureWarning*")

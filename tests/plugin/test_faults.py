@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import pytest
 
+from llm_mock.plugin.guard import deciding_hook, describe_fault, reporting_hook
 from tests.plugin.faulty_hooks import FAULT, HOOKS, break_hook, places_of
 from tests.plugin.files import write
 
@@ -282,7 +284,10 @@ def test_a_yaml_file_that_a_fault_keeps_from_being_collected_is_an_error(
     result.stdout.fnmatch_lines(["*ERROR collecting llm/it.yaml*", f"*RuntimeError: {FAULT}"])
 
 
-def test_a_fault_of_another_plugin_is_not_reported_as_ours(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("has_own", [False, True], ids=["alone", "beside one of ours"])
+def test_a_fault_of_another_plugin_is_not_reported_as_ours(
+    has_own: bool, pytester: pytest.Pytester
+) -> None:
     write(
         pytester,
         "conftest.py",
@@ -295,10 +300,106 @@ def test_a_fault_of_another_plugin_is_not_reported_as_ours(pytester: pytest.Pyte
         """,
     )
     write(pytester, "test_it.py", "def test_it(): pass\n")
-    result = pytester.runpytest("--llm-mock-report=calls.json", "-s")
+    hook = "llm_mock.plugin.budget:RunBudget.pytest_runtest_makereport"
+    mend = break_hook(hook, "instead") if has_own else lambda: None
+    try:
+        result = pytester.runpytest(*OPTIONS, "-s")
+    finally:
+        mend()
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
     result.stdout.fnmatch_lines(["*ValueError: another fault*"])
-    result.stdout.no_fnmatch_line("*recorded:*")
+    recorded = [line.partition("recorded: ")[2] for line in result.outlines if "recorded: " in line]
+    text = f"{hook.replace(':', '.')} failed. Please report this fault of pytest-llm-mock:"
+    assert recorded == ([text] if has_own else [])
+
+
+ENDS_THE_RUN = [KeyboardInterrupt(), SystemExit(3), pytest.exit.Exception("enough")]
+
+
+@pytest.mark.parametrize("error", [*ENDS_THE_RUN, pytest.UsageError("wrong")])
+def test_what_ends_the_run_is_no_fault_of_a_hook_that_decides(error: BaseException) -> None:
+    @deciding_hook(lambda *arguments: "failed")
+    def pytest_hook() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        pytest_hook()
+    assert raised.value is error
+
+
+class OtherPlugin:
+    """A plugin whose hook fails."""
+
+    def pytest_report_header(self) -> list[str]:
+        raise ValueError("another fault")
+
+
+@pytest.mark.parametrize("is_before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("error", ENDS_THE_RUN)
+def test_what_ends_the_run_is_no_fault_of_a_hook_around_others(
+    error: BaseException, is_before: bool
+) -> None:
+    class Ours:
+        @reporting_hook(wrapper=True)
+        def pytest_report_header(self) -> Generator[None, list[str], list[str]]:
+            if is_before:
+                raise error
+            try:
+                return (yield)
+            except ValueError:
+                raise error from None
+
+    with pytest.raises(type(error)) as raised:
+        call_report_header(OtherPlugin(), Ours())
+    assert raised.value is error
+
+
+def test_a_hook_around_others_may_return_a_result_in_place_of_their_error() -> None:
+    class Ours:
+        @reporting_hook(wrapper=True)
+        def pytest_report_header(self) -> Generator[None, list[str], list[str]]:
+            try:
+                return (yield)
+            except ValueError as error:
+                return [f"instead of {error}"]
+
+    assert call_report_header(OtherPlugin(), Ours()) == ["instead of another fault"]
+
+
+def call_report_header(*plugins: object) -> object:
+    """Call a hook of plugins, outside of a run."""
+    manager = pytest.PytestPluginManager()
+    for plugin in plugins:
+        manager.register(plugin)
+    return manager.hook.pytest_report_header(config=None, start_path=None)
+
+
+def test_a_fault_that_cannot_be_reported_is_written_to_standard_error(
+    pytester: pytest.Pytester, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(pytester, "conftest.py", "def pytest_warning_recorded(): raise ValueError('another')\n")
+    write(pytester, "test_it.py", "def test_it(): pass\n")
+    mend = break_hook("llm_mock.plugin.summary:pytest_terminal_summary")
+    try:
+        result = pytester.runpytest()
+    finally:
+        mend()
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.OK
+    lines = [line for line in capfd.readouterr().err.splitlines() if "while reporting it" in line]
+    assert len(lines) == 1
+    start = "pytest-llm-mock: RuntimeError in <function pytest_terminal_summary at 0x"
+    assert lines[0].startswith(start)
+    assert lines[0].endswith(">; ValueError while reporting it")
+
+
+def test_a_fault_is_described_where_secrets_cannot_be_redacted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "llm_mock.support.redaction", None)
+    assert describe_fault(print, ValueError("no")) == (
+        "builtins.print failed. Please report this fault of pytest-llm-mock:\nValueError: no\n"
+    )
 
 
 RAISED_OUT_OF_A_GROUP = """

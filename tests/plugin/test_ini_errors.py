@@ -64,6 +64,25 @@ def test_a_wrong_mode_is_shown_once(pytester: pytest.Pytester) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("tox.ini", "[pytest]\nllm_mock: x", "tox.ini:2: "),
+        ("tox.ini", "[pytest]\nllm_mock =\n  x", "tox.ini:2: "),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n\"llm_mock\" = 'x'", "pyproject.toml:2: "),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n'llm_mock'='x'", "pyproject.toml:2: "),
+        ("pyproject.toml", "[tool.pytest]\nini_options = {llm_mock = 'x'}", ""),
+    ],
+)
+def test_a_key_is_found_however_it_is_written_unless_another_precedes_it_in_its_line(
+    name: str, text: str, place: str, pytester: pytest.Pytester
+) -> None:
+    pytester.path.joinpath(name).write_text(text)
+    assert read_errors(pytester) == [
+        f"ERROR: {place}ini llm_mock = 'x' is not supported. Write true, false or strict."
+    ]
+
+
 def test_an_option_has_no_line(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_http = off\nllm_mock_record = x")
     assert read_errors(pytester, "-o", "llm_mock_http=y") == [

@@ -106,6 +106,10 @@ MISTAKES = (
         "threshold is 1.5; it must be * Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
     ),
     (
+        "llm_mock_repeat([3])",
+        "times is [3]; it must be * Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
+    ),
+    (
         "llm_mock_repeat('many')",
         "times is 'many'; it must be * Write @pytest.mark.llm_mock_repeat(5, threshold=0.8)",
     ),

@@ -12,7 +12,10 @@ import pytest
 
 from llm_mock import LLMMock
 from llm_mock.plugin.mutate import MockResults
+from tests.openai_server import OpenAIServer
 from tests.plugin.files import write
+from tests.plugin.test_cassettes import running as running
+from tests.plugin.test_cassettes import server as server
 
 OPENAI = """
     import json
@@ -492,6 +495,23 @@ def test_tests_that_cannot_be_changed_are_named_with_the_reason(
     assert document["changes"] == 0
 
 
+def test_a_test_whose_cassette_may_record_is_not_changed(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    tests = """
+        import llm
+        import pytest
+
+        @pytest.mark.llm_mock_cassette(record="once")
+        def test_recorded():
+            assert llm.get_model("loopback").prompt("Hi").text() == "Answer 1 to: Hi"
+    """
+    mutate(pytester, tests)
+    document = mutate(pytester, tests)
+    assert [test["not_changed"] for test in document["tests"]] == ["it may call a real model"]
+    assert len(server.requests) == 1
+
+
 def test_a_doctest_is_not_changed(pytester: pytest.Pytester) -> None:
     write(pytester, "app.py", GREETING)
     document = mutate(
@@ -552,6 +572,26 @@ def test_the_runs_leave_no_trace_in_results_warnings_and_sums(pytester: pytest.P
     assert (pytester.path / "junit.xml").read_text().count('name="key"') == 1
 
 
+def test_what_the_summary_tells_of_a_test_is_told_once_after_the_runs(
+    pytester: pytest.Pytester,
+) -> None:
+    write(
+        pytester,
+        "test_app.py",
+        """
+        import llm
+
+        def test_misspelt(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mni", "Hi")
+            llm.get_model("gpt-4o-mini").prompt("p")
+        """,
+    )
+    results = [pytester.runpytest(*options) for options in ((), OPTIONS)]
+    told = [[line for line in each.outlines if "gpt-4o-mni" in line] for each in results]
+    assert told[0] == told[1]
+    assert len(told[0]) == 1
+
+
 def test_filters_of_warnings_hold_in_the_runs(pytester: pytest.Pytester) -> None:
     document = mutate(
         pytester,
@@ -575,12 +615,22 @@ def test_filters_of_warnings_hold_in_the_runs(pytester: pytest.Pytester) -> None
     assert [test["not_changed"] for test in document["tests"]] == ["", ""]
 
 
-def test_an_interrupted_run_shows_the_results_so_far(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("raise KeyboardInterrupt", "by the keyboard."),
+        ("pytest.exit('enough')", "by pytest.exit: enough."),
+    ],
+)
+def test_an_interrupted_run_shows_the_results_so_far(
+    statement: str, reason: str, pytester: pytest.Pytester
+) -> None:
     write(
         pytester,
         "test_app.py",
         """
         import llm
+        import pytest
 
         runs = []
 
@@ -590,9 +640,9 @@ def test_an_interrupted_run_shows_the_results_so_far(pytester: pytest.Pytester) 
         def test_interrupted(mock_llm_responses):
             runs.append(1)
             if len(runs) == 4:
-                raise KeyboardInterrupt
+                STATEMENT
             llm.get_model("m").prompt("p")
-        """,
+        """.replace("STATEMENT", statement),
     )
     result = pytester.runpytest(*OPTIONS, no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -600,8 +650,82 @@ def test_an_interrupted_run_shows_the_results_so_far(pytester: pytest.Pytester) 
         [
             "test_app.py::test_first  noticed 1 of 6",
             "test_app.py::test_interrupted  noticed 0 of 1",
-            "Interrupted: by the keyboard. The results so far:",
+            f"Interrupted: {reason} The results so far:",
             "The tests notice 1 of 7 changes (14.3 %).",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("raise KeyboardInterrupt", "by the keyboard."),
+        ("pytest.exit('enough')", "by pytest.exit: enough."),
+    ],
+)
+def test_a_fixture_that_ends_the_run_after_a_changed_test_interrupts_it(
+    statement: str, reason: str, pytester: pytest.Pytester
+) -> None:
+    write(
+        pytester,
+        "test_app.py",
+        """
+        import llm
+        import pytest
+
+        ended = []
+
+        @pytest.fixture(scope="module")
+        def shared():
+            yield
+            ended.append(1)
+            if len(ended) == 2:
+                STATEMENT
+
+        def test_asks(shared, mock_llm_responses):
+            llm.get_model("m").prompt("p")
+        """.replace("STATEMENT", statement),
+    )
+    result = pytester.runpytest(*OPTIONS, no_reraise_ctrlc=True)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([f"Interrupted: {reason} The results so far:"])
+
+
+def test_a_fault_of_another_plugin_in_a_changed_test_ends_the_changes(
+    pytester: pytest.Pytester,
+) -> None:
+    write(
+        pytester,
+        "conftest.py",
+        """
+        import pytest
+
+        phases = []
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_makereport(call):
+            phases.append(call.when)
+            if phases.count("call") == 3:
+                raise ValueError("another fault")
+        """,
+    )
+    write(
+        pytester,
+        "test_app.py",
+        """
+        import llm
+
+        def test_asks(mock_llm_responses):
+            llm.get_model("m").prompt("p")
+        """,
+    )
+    result = pytester.runpytest(*OPTIONS)
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*HookFailureWarning: llm_mock.plugin.mutate.*_make_changes failed.*",
+            "*ValueError: another fault",
+            "Interrupted: by a fault of pytest-llm-mock. The results so far:",
         ]
     )
 
@@ -847,7 +971,11 @@ def test_the_planner_of_the_examples_notices_most_changes(
 def test_what_changed_tests_note_is_forgotten(mock_llm_calls: LLMMock) -> None:
     history = mock_llm_calls.history
     history.answered_by_default["a.py::before"] = 1
+    mock_llm_calls("m").prompt("Before").text()
     results = MockResults(mock_llm_calls)
+    mock_llm_calls("m").prompt("Since").text()
+    mock_llm_calls("m").prompt("Since then").text()
     history.answered_by_default.update({"a.py::before": 2, "a.py::since": 1})
     results.restore()
+    assert [call["prompt"] for call in mock_llm_calls.calls] == ["Before"]
     assert history.answered_by_default == {"a.py::before": 1}

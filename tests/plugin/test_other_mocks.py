@@ -150,6 +150,7 @@ class Agent:
     def describe(self, **options): ...
 """
 USES = """
+import os
 import types
 import pydantic_ai
 import pytest
@@ -173,6 +174,8 @@ def overridden():
 @pytest.fixture
 def unused():
     TestModel()
+
+folder = pytest.fixture(autouse=True)(os.getcwd)
 
 @pytest.fixture(autouse=True)
 def reply(mock_llm_responses):

@@ -178,6 +178,10 @@ def test_expected_of_a_framework(mock_llm_responses):
     mock_llm_responses.set_error("gpt-4o", templates.rate_limit())
     with pytest.raises(openai.RateLimitError):
         ask_framework(framework.ModelError)
+
+def test_code_without_a_file(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", templates.rate_limit())
+    exec("ask_framework(framework.ModelError)")
 """
 RETRY = (
     "Call {1} failed, and the SDK's retry, call {0}, got an answer. To fail every attempt, use "
@@ -207,7 +211,7 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     pytester.syspathinsert(library)
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=25, passed=2)
+    result.assert_outcomes(failed=26, passed=2)
     notes = [
         NOTE.format(
             kind="ConnectionError",
@@ -244,6 +248,7 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
         EXPECTED_ERROR.format("openai.RateLimitError", 80),
         EXPECTED_ERROR.format("openai.RateLimitError", 115),
         OF_FRAMEWORK.format(134, "ModelError", "Expect it with pytest.raises(ModelError)."),
+        OF_FRAMEWORK.format(139, "ModelError", UNEXPECTED.format("ModelError")),
     ]
     answered = [line for line in shown if line.startswith("No call failed.")]
     assert answered == [

@@ -117,6 +117,17 @@ def test_the_files_of_the_folder_are_tests_but_not_those_of_plugins_and_cassette
     pytester.runpytest(*DRY, f"{folder}/numbers.yaml").assert_outcomes(passed=1)
 
 
+def test_outside_of_the_root_only_the_folder_of_a_file_makes_it_a_test(
+    pytester: pytest.Pytester,
+) -> None:
+    write(pytester, "project/pytest.ini", "[pytest]\n")
+    for folder in ("llm", "llm/users", "llm/plugins", "users/llm"):
+        write(pytester, f"elsewhere/{folder}/numbers.yaml", PASSES)
+    result = pytester.runpytest(*DRY, "-c", "project/pytest.ini", "-v", "elsewhere")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["  llm/numbers.yaml::*", "  users/llm/numbers.yaml::*"])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "advice"),
     [
@@ -130,6 +141,7 @@ def test_the_files_of_the_folder_are_tests_but_not_those_of_plugins_and_cassette
         ("role.yaml", "kind: Agent", None),
         ("values.yaml", "values: [1]", None),
         ("broken.yaml", "values: [1", None),
+        ("folder.yaml/numbers.yaml", PASSES, None),
     ],
 )
 @pytest.mark.parametrize("options", [(), ("-n1",)], ids=["alone", "xdist"])
@@ -141,7 +153,9 @@ def test_a_file_on_the_command_line_that_needs_a_setting_names_it(
     options: tuple[str, ...],
 ) -> None:
     write(pytester, name, content)
-    result = pytester.runpytest(name, *options)
+    name = name.partition("/")[0]
+    result = pytester.runpytest(name, "missing.yaml", *options)
+    result.stdout.no_fnmatch_line("*HookFailureWarning*")
     assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
     lines = [line for line in result.outlines if line.startswith(f"llm-mock: {name}")]
     assert lines == ([] if advice is None else [f"llm-mock: {advice}"])
@@ -269,6 +283,13 @@ def test_only_what_failed_is_run_again_and_junit_knows_it(
 
 def test_steps_are_shown_as_they_happen(project: pytest.Pytester) -> None:
     result = project.runpytest(*DRY, "--llm-verbose", "tests/llm/test_passes.yaml")
+    result.stdout.fnmatch_lines(["*✓ Compare*", "*✓ Check*"])
+
+
+def test_without_a_terminal_steps_are_printed(project: pytest.Pytester) -> None:
+    options = ("--llm-verbose", "-p", "no:terminal", "-s")
+    result = project.runpytest(*DRY, *options, "tests/llm/test_passes.yaml")
+    assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["*✓ Compare*", "*✓ Check*"])
 
 
@@ -408,6 +429,18 @@ def connection():
     return object()
 
 @pytest.fixture
+def of_another(servce):
+    return servce
+
+@pytest.fixture
+def first(second):
+    return second
+
+@pytest.fixture
+def second(first):
+    return first
+
+@pytest.fixture
 def broken():
     raise ValueError("no database")
 """
@@ -432,6 +465,8 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
             ("connection", "${connection}"),
             ("servce", "${servce.port}"),
             ("broken", "${broken}"),
+            ("of_another", "${of_another}"),
+            ("first", "${first}"),
         ],
         start=1,
     ):
@@ -441,7 +476,7 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
             with_fixtures(f"Test {number}", fixtures, value),
         )
     result = pytester.runpytest(*DRY, "tests/llm")
-    result.assert_outcomes(passed=2, failed=1, errors=2)
+    result.assert_outcomes(passed=2, failed=1, errors=4)
     assert (pytester.path / "journal").read_text() == "start\nstop\n"
     result.stdout.fnmatch_lines_random(
         [
@@ -454,6 +489,14 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
                 "lists the known ones"
             ),
             "E *ValueError: no database",
+            (
+                "*tests/llm/test_6.yaml:1: the fixture 'of_another' requests 'servce', which is "
+                "unknown or requests 'of_another' itself; `pytest --fixtures` lists the known ones"
+            ),
+            (
+                "*tests/llm/test_7.yaml:1: the fixture 'second' requests 'first', which is "
+                "unknown or requests 'second' itself; *"
+            ),
         ]
     )
     assert "_pytest/" not in result.stdout.str(), "frames of pytest are shown"

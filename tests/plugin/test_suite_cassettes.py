@@ -117,6 +117,30 @@ def test_checks_are_judged_again_and_a_changed_prompt_is_missed(
     assert "Answer 1 to: Two" in Path("report.json").read_text()
 
 
+def test_cases_that_claim_one_cassette_fail(project: pytest.Pytester, server: OpenAIServer) -> None:
+    project.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.llm_mock_cassette("shared"), append=False)
+        """
+    )
+    result = project.runpytest("--llm-mock-record", "once")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "These tests share the cassette suites/cassettes/shared.yaml, but each test needs its "
+            "own:",
+            "  suites/greetings.yaml::a",
+            "  suites/greetings.yaml::b",
+        ]
+    )
+    assert not server.requests
+
+
 def test_a_command_that_is_recorded_has_the_variables_of_the_user(
     project: pytest.Pytester, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -315,6 +315,33 @@ cases:
 """  # noqa: E501
 
 
+def test_of_many_tests_that_were_not_fully_checked_the_first_ten_are_named(
+    project: pytest.Pytester,
+) -> None:
+    rows = ", ".join(f"{{number: {number}}}" for number in range(10, 22))
+    case = """
+  - name: is-polite-${number}
+    prompt: Hi
+    expected_output: Indeed?
+    rows: [ROWS]
+    assertions: [{type: contains, value: Indeed}, {type: judge, criteria: Polite}]
+"""
+    head = SUITE.partition("cases:")[0]
+    write(project, "suites/greetings.yaml", f"{head}cases:{case.replace('ROWS', rows)}")
+    result = project.runpytest("-p", "no:randomly")
+    result.assert_outcomes(passed=12)
+    names = [f"  suites/greetings.yaml::is-polite-{number}" for number in range(10, 20)]
+    result.stdout.fnmatch_lines(
+        [
+            "*Passed tests that were not fully checked*",
+            "",
+            *(f"{name}  1 of 2 checks skipped" for name in names),
+            "  … 2 more tests",
+        ],
+        consecutive=True,
+    )
+
+
 @pytest.mark.parametrize("workers", [[], ["-n", "2", "-p", "xdist"]], ids=["here", "xdist"])
 def test_each_case_is_a_test_in_every_variant_of_a_matrix(
     workers: list[str], project: pytest.Pytester

@@ -212,6 +212,17 @@ def test_the_sdk_raises_an_error_with_the_advice(project: pytest.Pytester) -> No
     project.runpytest().assert_outcomes(passed=1)
 
 
+def test_outside_of_the_root_the_failure_has_no_line_of_the_call(project: pytest.Pytester) -> None:
+    root = project.mkdir("root")
+    project.makepyfile("import app\n\ndef test_it(): app.ask_openai()")
+    for options, lines in (([], 1), (["--rootdir", root], 0)):
+        result = project.runpytest(*options)
+        result.assert_outcomes(failed=1)
+        assert sum(line.startswith("The call: ") for line in result.outlines) == lines
+        assert sum(ADVICE in line for line in result.outlines) == 1
+        result.stdout.no_fnmatch_line("*IndexError*")
+
+
 def test_generated_replies_are_given_over_http_too(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nllm_mock_generate = true")
     project.makepyfile(

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any
 
+import llm
 import pytest
 
 pytest.importorskip("mcp")
@@ -433,6 +434,22 @@ def test_nothing_is_checked_if_a_call_could_not_be_observed(
     assert "The embedding model 'text-embedding-3-small' was called" in message
 
 
+def test_nothing_is_checked_if_a_call_went_to_a_server_that_is_left_alone(
+    project: Project, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
+    checks = "    assertions: [{type: max_tokens, value: 1}]"
+    write(project, FUNCTION, f"    prompt: One\n{checks}", SDK_APP)
+    [(passed, message)] = messages(run(project))
+    assert passed is None
+    server = provider.url.removeprefix("http://")
+    assert message == (
+        "Skipped: max_tokens, a call could not be read: POST "
+        f"{provider.url}/v1/chat/completions. Add {server} to ini llm_mock_hosts."
+    )
+
+
 def test_a_call_that_cannot_be_observed_is_no_call(project: Project, parrot: Parrot) -> None:
     write(
         project,
@@ -508,6 +525,20 @@ def test_a_call_is_read_with_its_data_its_tools_and_its_error() -> None:
     ]
     assert (failed.model, failed.output, failed.error) == ("other", "", "no")
     assert (first.cost, failed.cost, failed.input_tokens) == (None, 0, None)
+
+
+def test_a_result_without_an_id_is_that_of_the_first_call_to_its_tool() -> None:
+    mock = LLMMock()
+    reader = ModelCallReader(mock)
+    names = ["weigh", "count", "count"]
+    mock.add("m", Reply("", tool_calls=[BrokenToolCall(name, {}) for name in names]))
+    mock.add("m", "Done")
+    mock("m").prompt("One").text()
+    results = [llm.ToolResult(name=name, output="3") for name in ("count", "unknown")]
+    mock("m").prompt("Two", tool_results=results).text()
+    first, _ = reader.read()
+    found = [(each.name, each.result) for each in first.tool_calls]
+    assert found == [("weigh", None), ("count", "3"), ("count", None)]
 
 
 def test_an_application_without_calls_has_one_turn_with_its_output() -> None:

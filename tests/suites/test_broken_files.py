@@ -329,6 +329,13 @@ def test_what_is_wrong_with_an_assertion_is_said_with_its_line(
     assert found[0].startswith(problem)
 
 
+def test_data_of_python_that_is_no_suite_is_an_error_with_this_data() -> None:
+    with pytest.raises(pydantic.ValidationError) as raised:
+        TestSuiteDefinition.model_validate(["a"])
+    (problem,) = raised.value.errors()
+    assert (problem["type"], problem["loc"], problem["input"]) == ("model_type", (), ["a"])
+
+
 def test_an_unknown_type_is_answered_with_all_that_are_known(tmp_path: Path) -> None:
     (found,) = problems(tmp_path, case("  prompt: x\n  assertions: [{type: xyz}]\n"))
     assert set(found.partition("known are ")[2].split(", ")) == set(ASSERTION_TYPES)

@@ -13,8 +13,10 @@ import llm.plugins
 import pytest
 
 from llm_mock.agents import Agent
+from llm_mock.cassettes import CassetteConfig
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import Attempt, CaseResult, TurnResult, run_suite
+from llm_mock.suites.cassette_settings import CassetteSettings
 from tests.suites.cases import EXAMPLES, case, suite
 from tests.suites.conftest import HEAD, Project, statuses
 from tests.suites.recorded import CASES, ROLE, Parrot, recorded
@@ -258,6 +260,14 @@ def test_the_suite_says_what_is_redacted_and_what_does_not_count(
     assert re.search(r"tests\.yaml:5: .*'\(' is not a valid regular expression", result.stderr), (
         result.stderr
     )
+
+
+def test_the_function_of_a_project_normalizes_texts_before_the_patterns_of_a_suite() -> None:
+    settings = CassetteSettings(redact=("key-.",), normalize=(r"build \d+",))
+    project = CassetteConfig(normalize=lambda text: text.replace("No. ", "build "), redact=["id-."])
+    config = settings.add_to(project)
+    assert config.redact == (re.compile("id-."), re.compile("key-."))
+    assert config.normalize_value(["No. 7", "build 7", "build"]) == ["…", "…", "build"]
 
 
 def test_tools_run_while_the_answers_of_the_model_are_replayed(

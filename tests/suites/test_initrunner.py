@@ -225,6 +225,14 @@ def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("tool", ["a", "{a: }", "{a: {}}", "{a: {b: 1}}", "{type: a}"])
+def test_each_form_of_a_tool_of_a_flat_agent_has_its_type(tool: str, tmp_path: Path) -> None:
+    (path := tmp_path / "flat.yaml").write_text(f"name: helper\nprompt: Help.\ntools: [{tool}]\n")
+    assert load_role(path).warning == (
+        f"{path}: not supported and ignored: tools[0] of type a (line 3)."
+    )
+
+
 def test_what_only_describes_a_flat_agent_is_ignored_in_silence(tmp_path: Path) -> None:
     keys = "description tags author team version dependencies bundle spec_version"
     lines = "".join(f"{key}: [a]\n" for key in keys.split())

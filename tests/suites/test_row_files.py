@@ -104,6 +104,11 @@ def test_rows_of_a_file_are_named_by_their_number_unless_the_name_is_a_template(
         ),
         ("rows.txt", "city\n", "rows.txt: a file of rows must end in .csv, .jsonl, .yaml, .yml"),
         ("rows/*.csv", None, "no file in . matches 'rows/*.csv'"),
+        (
+            "/rows/*.csv",
+            None,
+            "'/rows/*.csv' is not a valid glob: Non-relative patterns are unsupported",
+        ),
         ("../rows.csv", None, f"../rows.csv is outside of the folder {os.sep}"),
     ],
 )

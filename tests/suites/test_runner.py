@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from llm_mock.core.context import set_passthrough
 from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import CaseResult, Role, TestCase, load_role, run_suite
 from llm_mock.suites.runner import run_case
+from llm_mock.suites.schema import Target
 from tests.openai_server import OpenAIServer, openai_server
 from tests.suites.cases import EXAMPLES, case, suite
 
@@ -200,6 +202,23 @@ def test_a_model_that_llm_does_not_know_fails_the_cases(
         "Unknown model: nobody. Run `llm models` to list the known models, or `llm install` to "
         "add a plugin."
     )
+
+
+def test_a_plugin_of_llm_that_cannot_register_its_models_fails_the_cases(
+    live: OpenAIServer, request: pytest.FixtureRequest
+) -> None:
+    from llm.plugins import pm
+
+    class Broken:
+        @staticmethod
+        @llm.hookimpl
+        def register_models(register: object) -> None:
+            raise OSError("no driver")
+
+    pm.register(Broken, "broken")
+    request.addfinalizer(lambda: pm.unregister(name="broken"))
+    (result,) = run_suite(Agent("nobody"), suite(case())).case_results
+    assert (result.status, result.error) == ("failed", "OSError: no driver")
 
 
 @pytest.mark.parametrize(
@@ -511,6 +530,10 @@ def test_a_limit_that_cannot_be_checked_is_refused() -> None:
     with pytest.raises(InvalidBudget, match="the price of the model 'm' is unknown"):
         run_suite(AGENT, suite(case()), max_cost=1)
     assert run_suite(AGENT, suite(case()), max_cost=1, dry_run=True).all_passed
+    application = suite(case()).model_copy(update={"target": Target(function="app.py:answer")})
+    problem = "max_cost cannot be checked: the cost of a target is unknown. Remove the limit."
+    with pytest.raises(InvalidBudget, match=f"^{re.escape(problem)}$"):
+        run_suite(None, application, max_cost=1)
 
 
 @pytest.mark.parametrize("amount", [-1, float("nan"), "much"])

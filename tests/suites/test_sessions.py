@@ -218,9 +218,12 @@ def test_assertions_are_about_the_last_answer_and_each_turn_about_all(
     assert [found.turn for found in result.assertion_results] == [0, 1, 2, 2]
 
 
-def test_the_replies_of_a_conversation_must_be_used_by_its_end() -> None:
+@pytest.mark.parametrize(
+    "user", [{"script": ["One", "Two"]}, {"script": ["One", "Two", "Three"], "max_turns": 2}]
+)
+def test_the_replies_of_a_conversation_must_be_used_by_its_end(user: dict[str, object]) -> None:
     replies = [{"text": "a"}, {"text": "b"}, {"text": "c"}]
-    result = talk({"script": ["One", "Two"]}, replies=replies)
+    result = talk(user, replies=replies)
     assert "One queued reply was not used" in (result.error or "")
     assert len(result.attempts[0].turns) == 2
 

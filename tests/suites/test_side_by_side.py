@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from llm_mock import LLMMock, Reply
+from llm_mock.agents import Agent
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import Variant, load_role, load_suite, run_suite, variants_of
+from llm_mock.suites.matrix import Matrix, MatrixModel
 from tests.report.browser import Open
 from tests.report.browser import open_page as open_page
+from tests.suites.cases import case, suite
 from tests.suites.conftest import ROLE, SUITE, Project
 from tests.suites.test_broken_files import problems
 
@@ -157,6 +160,14 @@ def test_variants_in_python(matrix: Project) -> None:
         match=r"tests\.yaml: the suite has a matrix: run each variant of `variants_of\(agent, ",
     ):
         run_suite(load_role("role.yaml"), suite)
+    agents = variants_of(Agent("m", system_prompt="Be kind."), variants[0].suite, ["a", "b"])
+    asked = [variant.run(dry_run=True) for variant in agents]
+    assert [(result.model, result.variant) for result in asked] == [
+        ("a", {"model": "a"}),
+        ("b", {"model": "b"}),
+    ]
+    expected = [Agent(name, system_prompt="Be kind.") for name in "ab"]
+    assert [variant.agent for variant in agents] == expected
     (only,) = variants_of(load_role("role.yaml"), variants[0].suite)
     assert isinstance(only, Variant)
     assert only.name == ""
@@ -338,6 +349,16 @@ def test_what_is_wrong_with_a_matrix_is_said_with_its_line(
 ) -> None:
     (found,) = problems(tmp_path, f"{START}{matrix}\n")
     assert found.startswith(problem.replace("{folder}", str(tmp_path)))
+
+
+def test_a_duplicate_of_a_matrix_in_python_is_told_without_a_line() -> None:
+    models = (MatrixModel(model="gpt-4o"), MatrixModel(model="gpt-4o"))
+    double = suite(case()).model_copy(update={"matrix": Matrix(models=models)})
+    with pytest.raises(InvalidFile) as raised:
+        variants_of(Agent("m"), double)
+    assert str(raised.value) == (
+        "suite 'greetings': duplicate model 'gpt-4o': remove it, or set another 'name'"
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,15 @@ def answer(prompt):
     return {"team": "front", "say": kind}
 
 async def shout(prompt):
-    return (await llm.get_async_model("gpt-4o").prompt(prompt).text()).upper()
+    text = await llm.get_async_model("gpt-4o").prompt(prompt).text()
+    if text == "crash":
+        raise ValueError("no such kind")
+    return text.upper()
+
+def interrupted(prompt):
+    raise KeyboardInterrupt
+
+last_letter = max
 
 def silent(prompt):
     pass
@@ -155,6 +163,12 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
 
     assert run_suite(None, load_suite("async.yaml"), dry_run=True).all_passed
     assert asyncio.run(run()).all_passed
+    text = Path("async.yaml").read_text().replace("text: hello", "text: crash")
+    Path("async.yaml").write_text(text)
+    outside = run_suite(None, load_suite("async.yaml"), dry_run=True).case_results[0].error
+    inside = asyncio.run(run()).case_results[0].error
+    problem = "app.py:shout raised ValueError: no such kind (app.py:17)"
+    assert outside == inside == problem
 
 
 @pytest.mark.parametrize(
@@ -197,6 +211,16 @@ def test_a_target_that_gives_no_output_says_why(
     application.write("t.yaml", f"{HEAD}target: {target}\ncases: [{{name: c, prompt: Hi}}]")
     result = run_suite(None, load_suite("t.yaml"), dry_run=True)
     assert problem in (result.case_results[0].error or "")
+
+
+def test_an_interrupt_in_an_application_ends_the_run(application: Project) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_target(application, '{function: "app.py:interrupted"}', dry_run=True)
+
+
+def test_a_function_without_a_signature_is_given_the_prompt_alone(application: Project) -> None:
+    result = run_target(application, '{function: "app.py:last_letter"}', dry_run=True)
+    assert (result.error, result.output) == (None, "i")
 
 
 @pytest.mark.parametrize(
@@ -430,6 +454,10 @@ class Failing(BaseHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "http://models.example.com/a")
             self.end_headers()
+        elif self.path == "/nearby":
+            self.send_response(302)
+            self.send_header("Location", "/found")
+            self.end_headers()
         elif self.path == "/cut":
             self.send_response(200)
             self.send_header("Content-Length", "1005")
@@ -443,6 +471,11 @@ class Failing(BaseHTTPRequestHandler):
             self.send_response(int(self.path[1:]), "As Asked")
             self.end_headers()
             self.wfile.write(b"no \xff\x1b[2J such model")
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f"at {self.path}".encode())
 
     def log_message(self, *args: Any) -> None:
         """Nothing."""
@@ -510,6 +543,11 @@ def test_a_dry_run_asks_no_endpoint_elsewhere(
     url = url.replace("URL", failing)
     result = run_target(project, f"{{url: '{url}', mocked: true}}", dry_run=True)
     assert (result.error or "").startswith(error)
+
+
+def test_a_dry_run_follows_a_redirect_on_this_machine(project: Project, failing: str) -> None:
+    result = run_target(project, f"{{url: '{failing}/nearby', mocked: true}}", dry_run=True)
+    assert (result.error, result.output) == (None, "at /found")
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,22 @@ def test_a_run_is_ended_wherever_it_hangs(project: Project) -> None:
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize(("dry_run", "cost"), [(True, 0), (False, None)])
+def test_a_function_that_writes_the_prompt_is_ended(
+    dry_run: bool, cost: int | None, project: Project
+) -> None:
+    project.write("app.py", APP)
+    cases = "cases: [{name: c, prompt_function: 'app.py:hang', timeout: 0.05}]\n"
+    project.write("slow.yaml", HEAD + cases)
+    suite = load_suite(project.path / "slow.yaml")
+    (found,) = run_suite(Agent("m"), suite, dry_run=dry_run).case_results
+    error = re.sub(r":\d+\)", ":LINE)", found.error or "")
+    assert error == "Timed out after 0.05 s, in the prompt function app.py:hang (app.py:LINE)"
+    (attempt,) = found.attempts
+    assert [(turn.prompt, turn.output, turn.cost) for turn in attempt.turns] == [("", "", cost)]
+    assert attempt.duration >= 0.05
+
+
 def test_several_cases_at_once_are_ended_each(project: Project) -> None:
     project.write("app.py", APP)
     cases = CASES.replace("target: {function: app.py:answer}\n", "").replace(
