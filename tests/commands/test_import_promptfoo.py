@@ -719,6 +719,7 @@ def convert_table(folder: Path, table: str) -> Any:
         ("regex: ^In (Bonn|Kiel)$", {"type": "regex", "pattern": "^In (Bonn|Kiel)$"}),
         ('"contains-any: Bonn, Kiel"', {"type": "contains_any", "values": ("Bonn", "Kiel")}),
         ("is-json", {"type": "json"}),
+        ('"is-json: {""type"": ""array""}"', {"type": "json", "json_schema": {"type": "array"}}),
         ("llm-rubric: polite", {"type": "judge", "criteria": "polite"}),
         ("grade: polite", {"type": "judge", "criteria": "polite"}),
         ("similar(0.9): In Bonn", {"type": "similar", "value": "In Bonn", "threshold": 0.9}),
