@@ -222,9 +222,11 @@ def test_a_long_answer_has_that_many_words_and_streams_them(words: int) -> None:
     assert "".join(chunks) == text
 
 
-def test_a_long_answer_has_paragraphs() -> None:
-    first, second, *_ = answer(templates.long_answer()).text().split("\n\n")
+def test_a_long_answer_has_a_thousand_words_in_paragraphs() -> None:
+    text = answer(templates.long_answer()).text()
+    first, second, *_ = text.split("\n\n")
     assert first == second
+    assert len(text.split()) == 1000
 
 
 def test_the_templates_are_a_module_of_the_package() -> None:

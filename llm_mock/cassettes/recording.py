@@ -222,6 +222,7 @@ class Recording:
         chunks = []
         for event, fields, text in self._chunks:
             later = _find_later_changes(event, fields, text)
+            _check_event_fields({**fields, **later})
             all_fields = {**fields, "later": later} if later else fields
             chunks.append((all_fields, text))
         events = []
@@ -251,23 +252,27 @@ def _build_http(http: JSONObject | None) -> schema.RecordedHTTP | None:
 
 
 def _copy_event_fields(event: object) -> EventFields:
-    """Return a copy of the fields of a stream event that are not at their default.
-
-    Raises:
-        NotRecordable: a newer version of `llm` has fields that a cassette cannot store.
-    """
+    """Return a copy of the fields of a stream event that are not at their default."""
     defaults = type(event)
     fields = {}
     for name, value in vars(event).items():
         if name != "chunk" and value != getattr(defaults, name, None):
             fields[name] = value
-    unknown = sorted(fields.keys() - schema.RecordedEvent.model_fields.keys())
+    return copy.deepcopy(fields)
+
+
+def _check_event_fields(fields: EventFields) -> None:
+    """Raise if a cassette cannot store the fields of a stream event.
+
+    Raises:
+        NotRecordable: a newer version of `llm` has fields that are unknown here.
+    """
+    unknown = sorted(fields.keys() - schema.RecordedEvent.model_fields.keys() - {"chunk"})
     if unknown:
         raise NotRecordable(
             f"its stream events have {', '.join(unknown)}, which cassettes of this version of "
             "pytest-llm-mock cannot store"
         )
-    return copy.deepcopy(fields)
 
 
 def _find_later_changes(event: Any, fields: EventFields, text: str) -> EventFields:

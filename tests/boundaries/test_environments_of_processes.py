@@ -102,11 +102,11 @@ def test_the_mock_is_handed_over_in_any_environment(
     assert len(mock_llm_calls.calls) == 1
 
 
-@pytest.mark.parametrize("function", ["posix_spawn", "posix_spawnp"])
+@pytest.mark.parametrize("function", ["posix_spawn", "posix_spawnp", "spawnve"])
 @pytest.mark.parametrize(
     "made", [dict, _bytes, lambda _: os.environb], ids=["dict", "bytes", "environb"]
 )
-def test_the_mock_is_handed_over_by_posix_spawn(
+def test_the_mock_is_handed_over_by_functions_of_os(
     function: str,
     made: Callable[[dict[str, str]], Any],
     mock_llm_responses: ResponseConfigurator,
@@ -114,7 +114,11 @@ def test_the_mock_is_handed_over_by_posix_spawn(
 ) -> None:
     mock_llm_responses.add("m", "Hello!")
     arguments = [sys.executable, "-c", ASK]
-    assert _wait(getattr(os, function)(sys.executable, arguments, made(dict(os.environ)))) == 0
+    environment = made(dict(os.environ))
+    if function == "spawnve":
+        assert os.spawnve(os.P_WAIT, sys.executable, arguments, environment) == 0
+    else:
+        assert _wait(getattr(os, function)(sys.executable, arguments, environment)) == 0
     assert len(mock_llm_calls.calls) == 1
 
 
@@ -135,3 +139,10 @@ def test_a_wrong_environment_is_refused_by_python_itself(
     with pytest.raises((TypeError, AttributeError)) as caught:
         subprocess.run([TRUE], env=wrong)
     assert all(entry.name != "_decode_environment" for entry in caught.traceback)
+
+
+@pytest.mark.parametrize("wrong", [[], [None], 5], ids=repr)
+def test_a_wrong_command_is_refused_by_python_itself(wrong: Any, mock_llm_calls: LLMMock) -> None:
+    with pytest.raises((TypeError, IndexError)) as caught:
+        subprocess.run(wrong, env={})
+    assert all(entry.name != "_is_python" for entry in caught.traceback)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 
 from llm_mock import InvalidReply, LLMMock, ResponseConfigurator, assert_llm_called_times
+from llm_mock.boundaries.processes import SharedFolder
+from llm_mock.core.context import activate
+from llm_mock.errors import ReplyNotSent
 from tests.threads import in_threads
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -253,6 +257,51 @@ def test_a_function_that_can_be_imported_there_crosses(
 ) -> None:
     mock_llm_responses.set("m", answer)
     assert run(ASK, "m", PYTHONPATH=str(Path(__file__).parent.parent)).stdout == "named: from m\n"
+
+
+@contextmanager
+def join(folder: str | Path) -> Iterator[LLMMock]:
+    """Have the mock of a process that uses the folder of a test answer."""
+    mock = LLMMock(at_boundary=True)
+    mock.join(SharedFolder(Path(folder)))
+    previous = activate(mock)
+    try:
+        yield mock
+    finally:
+        activate(previous)
+
+
+def test_a_method_of_a_text_crosses(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+) -> None:
+    mock_llm_responses.set("m", "answer to {0.prompt}".format)
+    with join(mock_llm_calls.environment()["LLM_MOCK_FOLDER"]) as other:
+        assert other.get_model("m").prompt("Hi").text() == "answer to Hi"
+        assert len(other.calls) == 1
+    assert [call["prompt"] for call in mock_llm_calls.calls] == ["Hi"]
+
+
+def test_a_process_that_cannot_read_the_replies_fails_every_call(mock_llm_calls: LLMMock) -> None:
+    folder = Path(mock_llm_calls.environment()["LLM_MOCK_FOLDER"])
+    (folder / "script").write_bytes(b"cgone_module\nReply\n.")
+    message = (
+        "The replies that the test configured cannot be read in this process: "
+        "ModuleNotFoundError: No module named 'gone_module'."
+    )
+    with join(folder) as other:
+        for name in ("m", "gpt-4o"):
+            with pytest.raises(ReplyNotSent) as caught:
+                other.get_model(name).prompt("Hi")
+            assert str(caught.value) == message
+    assert [call["model_id"] for call in mock_llm_calls.calls] == ["m", "gpt-4o"]
+    assert mock_llm_calls.problems == [message]
+    mock_llm_calls.problems.clear()
+
+
+def test_a_process_that_begins_after_its_test_has_default_replies(tmp_path: Path) -> None:
+    with join(tmp_path / "gone") as other:
+        assert other.get_model("m").prompt("Hi").json() == {"success": True}
+        assert len(other.calls) == 1
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from llm_mock.boundaries.http.transports import httpcore as over_httpcore
 from llm_mock.boundaries.http.transports import urllib3 as over_urllib3
 from llm_mock.boundaries.llm import attach as llm_boundary
 from llm_mock.boundaries.llm.versions import require_llm
-from llm_mock.boundaries.requirements import find_missing_name, refuse_all
+from llm_mock.boundaries.requirements import describe_change, find_missing_name, refuse_all
 from llm_mock.core.context import pass_through
 from llm_mock.errors import LibraryChanged, LLMTooOld
 from tests.conftest import RunPython
@@ -132,6 +132,54 @@ def test_a_missing_name_is_found(library: str, name: str, monkeypatch: pytest.Mo
         remove(module, path, monkeypatch)
     assert find_missing_name(module, [name]) == name.split("|")[0]
     assert find_missing_name(module, TABLES[library]) is not None
+
+
+class Pool:
+    """A class of a library."""
+
+    size: int
+
+    def __init__(self) -> None:
+        self.host = ""
+
+
+@pytest.mark.parametrize(
+    ("path", "is_there"),
+    [
+        ("Pool.__init__", True),
+        ("Pool().size", True),
+        ("Pool().host", True),
+        ("Pool().port", False),
+        ("Pool.size", False),
+        ("Pool.host", False),
+        ("Gone.__init__", False),
+        ("gone.Pool.__init__", False),
+        ("Gone.connect|Pool.__init__", True),
+    ],
+)
+def test_a_name_is_looked_up_in_a_class_or_in_its_objects(path: str, is_there: bool) -> None:
+    library = ModuleType("library")
+    vars(library)["Pool"] = Pool
+    missing = None if is_there else path
+    assert find_missing_name(library, [path]) == missing
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "version"),
+    [
+        ("urllib3.connection", "urllib3", importlib.metadata.version("urllib3")),
+        ("own_library.pool", "own_library", "2.5"),
+    ],
+)
+def test_a_changed_library_is_named_by_its_package_and_version(
+    name: str, package: str, version: str
+) -> None:
+    library = ModuleType(name)
+    vars(library)["__version__"] = "2.5"
+    assert describe_change(library, "Pool.connect") == (
+        f"{package} {version} changed Pool.connect, which llm_mock needs; calls by {package} are "
+        f"refused, and nothing is sent. Install {package}<{version}, and please report this."
+    )
 
 
 def remove(module: ModuleType, path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,3 +186,29 @@ def test_a_conversation_of_llm_answers_an_sdk_that_says_all_of_it(
     with pytest.raises(openai.BadRequestError):
         run("none", lambda: ask("Something else"))
     assert "+  - type: text\n+    text: Something else" in run.problems[0].replace("\n  ", "\n")
+
+
+def test_a_tool_call_in_a_conversation_of_llm_must_be_the_one_that_an_sdk_says(
+    run: Run, provider: ProviderServer
+) -> None:
+    def record() -> None:
+        conversation = ThroughLLM(provider.url).model.conversation()
+        conversation.prompt("A tool", stream=False).text()
+        conversation.prompt("Sure?", stream=False).text()
+
+    def ask(**changed: str) -> Any:
+        function = {"name": "weather", "arguments": ARGUMENTS, **changed}
+        made = {"id": "call_x", "type": "function", "function": function}
+        answer = {"role": "assistant", "content": None, "tool_calls": [made]}
+        said = [*user("A tool"), answer, *user("Sure?")]
+        with openai.OpenAI(base_url=f"{provider.url}/v1", api_key=KEY, max_retries=0) as client:
+            return client.chat.completions.create(model="gpt-4o", messages=said)
+
+    run("all", record)
+    sent = len(provider.requests)
+    assert run("none", ask).choices[0].finish_reason == "tool_calls"
+    for changed in ({"name": "rain"}, {"arguments": '{"city": "Rome"}'}):
+        with pytest.raises(openai.BadRequestError):
+            run("none", lambda changed=changed: ask(**changed))
+        assert "does not contain this call" in run.problems[0]
+    assert len(provider.requests) == sent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,12 @@ from typing import Any
 import llm
 import pytest
 
+from llm_mock import LLMMock
 from llm_mock.boundaries.llm import names
+from llm_mock.boundaries.llm.unconsumed_responses import format_unread
 from llm_mock.boundaries.llm.versions import get_stream_event_class
 from llm_mock.cassettes import Cassette
+from llm_mock.cassettes.verification import Verifier
 from llm_mock.core.context import current_mock
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
 from llm_mock.support.redaction.known_secrets import KnownSecrets
@@ -167,6 +171,47 @@ def test_an_attachment_of_an_earlier_message_is_left_out_of_the_payload(run: Run
     assert sent.base64_content() not in run.path.read_text()
 
 
+def test_a_payload_that_is_no_json_value_is_left_out(run: Run) -> None:
+    def execute(prompt: Any, response: Any) -> Iterator[str]:
+        response._prompt_json = {"messages": [prompt.prompt], "client": object()}
+        yield "Hello"
+
+    def use(executed: Execute) -> Any:
+        response = Scripted(executed).prompt("Hi")
+        return response.text(), response._prompt_json
+
+    assert run("once", lambda: use(execute))[0] == "Hello"
+    assert run.problems == []
+    assert run("none", lambda: use(never)) == ("Hello", None)
+    assert "prompt_json" not in run.path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("second", "repeated"),
+    [(["a", "b", "c"], 2), (["a", "x", "c"], 1), (["x", "b", "c"], 0), (["a"], 1), ("a", 0)],
+)
+def test_only_what_the_turn_before_began_with_is_left_out_of_a_payload(
+    run: Run, second: Any, repeated: int
+) -> None:
+    payloads = iter([{"messages": ["a", "b"]}, {"messages": second}])
+
+    def execute(prompt: Any, response: Any) -> Iterator[str]:
+        response._prompt_json = next(payloads)
+        yield "Hello"
+
+    def use(executed: Execute) -> list[Any]:
+        conversation = Scripted(executed).conversation()
+        responses = [conversation.prompt(text) for text in ("One", "Two")]
+        return [(response.text(), response._prompt_json) for response in responses]
+
+    recorded = run("once", lambda: use(execute))
+    assert recorded == [("Hello", {"messages": ["a", "b"]}), ("Hello", {"messages": second})]
+    assert run("none", lambda: use(never)) == recorded
+    response = Cassette(run.path).calls[1].response
+    assert response.prompt_json == {"messages": second[repeated:]}
+    assert response.prompt_json_repeats == ({"messages": repeated} if repeated else {})
+
+
 def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> None:
     def execute(prompt: Any, response: Any) -> Iterator[str]:
         response.attachments.append(llm.Attachment(type="image/png", content=bytes(50_000)))
@@ -234,6 +279,85 @@ def test_what_cannot_be_recorded_is_a_problem_of_the_test_and_the_other_calls_ar
     assert len(run.problems) == 1
     assert message in run.problems[0]
     assert [call.request.prompt for call in Cassette(run.path).calls] == ["Ho"]
+
+
+def test_a_new_answer_that_is_verified_is_no_response_that_was_never_read(
+    run: Run, mock_llm_calls: LLMMock
+) -> None:
+    verifier = Verifier(nullcontext)
+
+    async def ask_async() -> None:
+        await AsyncEcho().prompt("Hi").text()
+
+    def use() -> None:
+        ask("Hi")
+        asyncio.run(ask_async())
+
+    def use_verified() -> None:
+        run.cassette.on_replay = verifier.note
+        use()
+
+    run("once", use)
+    run("none", use_verified)
+    assert len(verifier.verify()) == 2
+    assert format_unread(mock_llm_calls) == ""
+
+
+def test_a_new_answer_that_cannot_be_recorded_is_not_verified(run: Run) -> None:
+    def execute(prompt: Any, response: Any) -> Iterator[str]:
+        yield "Hello"
+        response.response_json = {"x": object()}
+
+    verifier = Verifier(nullcontext)
+
+    def use() -> None:
+        run.cassette.on_replay = verifier.note
+        ask("Hi", execute)
+
+    run("once", lambda: ask("Hi"))
+    run("none", use)
+    [verified] = verifier.verify()
+    assert verified.description == "call 1 (scripted  'Hi')"
+    [difference] = verified.differences
+    assert difference.severity == "error"
+    assert difference.text.startswith(
+        "not verified: The response of 'scripted' to 'Hi' cannot be recorded: a part of it is not "
+        "a JSON value"
+    )
+
+
+@needs_events
+@pytest.mark.parametrize("is_later", [False, True])
+def test_a_field_of_a_stream_event_that_no_cassette_can_hold_is_a_problem_of_the_test(
+    run: Run, is_later: bool
+) -> None:
+    def execute(prompt: Any, response: Any) -> Iterator[Any]:
+        assert StreamEvent is not None
+        event = StreamEvent(type="text", chunk="Hello")
+        vars(event).update(mood="good")
+        if is_later:
+            yield event
+        vars(event).update(colour="blue")
+        if not is_later:
+            yield event
+
+    assert run("once", lambda: Scripted(execute).prompt("Hi").text()) == "Hello"
+    assert len(run.problems) == 1
+    assert (
+        "its stream events have colour, mood, which cassettes of this version of pytest-llm-mock "
+        "cannot store"
+    ) in run.problems[0]
+    assert not run.path.exists()
+
+
+def test_a_cassette_without_calls_is_removed(run: Run) -> None:
+    run("rewrite", lambda: ask("Hi"))
+    run("once", lambda: None)
+    assert run.path.exists()
+    run("rewrite", lambda: None)
+    assert list(run.path.parent.iterdir()) == []
+    run("rewrite", lambda: None)
+    assert list(run.path.parent.iterdir()) == []
 
 
 def test_reading_on_where_the_recorded_application_stopped_is_an_error(run: Run) -> None:
@@ -361,6 +485,7 @@ def test_a_secret_of_the_machine_on_which_it_was_recorded_may_be_another_one_els
     run("none", lambda: ask("Use nothing, or nothing!", never))
     for other in (
         "Use , or another!",
+        "Say another, or another!",
         "Use another, or another",
         'Use another, or "another"!',
         'Use "x", or "y"',

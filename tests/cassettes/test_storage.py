@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from llm_mock.cassettes import Cassette
 from llm_mock.cassettes.schema import RecordedCall
 from llm_mock.cassettes.storage import has_same_response, write_cassette
-from llm_mock.errors import InvalidFile
+from llm_mock.errors import InvalidFile, LLMMockError
 
 HEAD = "version: 1\ncalls:\n"
 
@@ -43,7 +44,9 @@ def over_http(how: str) -> str:
 def test_a_cassette_may_be_laid_out_in_any_way(tmp_path: Path, text: str) -> None:
     path = tmp_path / "cassette.yaml"
     path.write_text(text)
-    assert [each.request.prompt for each in Cassette(path).calls] == ["a", "b"]
+    calls = Cassette(path).calls
+    assert [each.request.prompt for each in calls] == ["a", "b"]
+    assert [each.request.prompt for each in calls[1:]] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -83,6 +86,39 @@ def test_what_is_wrong_with_a_later_call_is_said_with_its_line(
     with pytest.raises(InvalidFile) as caught:
         Cassette(path)
     assert f"cassette.yaml:{problem}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("version", "shown"),
+    [("0", "0"), ("-1", "-1"), ("true", "True"), ("1.5", "1.5"), ("'1'", "'1'")],
+)
+def test_a_version_that_never_was_is_refused(tmp_path: Path, version: str, shown: str) -> None:
+    path = tmp_path / "cassette.yaml"
+    path.write_text(HEAD.replace("1", version) + call("a"))
+    with pytest.raises(InvalidFile) as caught:
+        Cassette(path)
+    problem, advice = str(caught.value).split("\n")
+    assert problem == (
+        f"{path}:1: has version {shown}, but this version of pytest-llm-mock reads versions 1 to 2"
+    )
+    assert advice.startswith("Correct the cassette, or record it again: ")
+
+
+def test_calls_that_can_be_written_nowhere_are_said_to_be_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "cassette.yaml"
+    path.mkdir()
+    gone = tmp_path / "gone"
+    monkeypatch.setattr(tempfile, "tempdir", str(gone))
+    with pytest.raises(LLMMockError) as caught:
+        recorded(path, 1)
+    problem, loss = str(caught.value).split("\n")
+    assert problem.startswith(f"The cassette {path} could not be written: Is a directory")
+    assert problem.endswith(" An existing file is unchanged.")
+    assert loss == (
+        f"The recorded calls are lost: {gone} cannot be written either: No such file or directory."
+    )
 
 
 def recorded(path: Path, number: int) -> list[RecordedCall]:

@@ -28,8 +28,7 @@ class NotAssignableToModel(NotAssignable):
 
     def advise(self, instance: object, value: object) -> str:
         """Return the end of the message about the assignment of a value."""
-        if not isinstance(instance, MockedModelMixin):
-            return self._advice
+        assert isinstance(instance, MockedModelMixin)
         mock = instance.mock()
         if mock is not None and not hasattr(mock, "set"):
             return self._own_advice

@@ -14,6 +14,7 @@ from llm_mock.boundaries.llm import versions
 from llm_mock.boundaries.llm.execution_guard import is_async, is_mock
 from llm_mock.boundaries.llm.names import list_registered_models
 from llm_mock.boundaries.llm.provider_classes import REAL_CALL_MARK
+from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 
 if TYPE_CHECKING:
@@ -63,14 +64,17 @@ def repeat_call(
     # A copy, because the plugin of the model may change it.
     prompt = copy.copy(request.native)
     model = prompt.model
+    # The new response is marked as read, because the test cannot read it.
     if is_async(model):
         async_conversation = cast("llm.AsyncConversation", conversation)
         async_response = llm.AsyncResponse(
             prompt, model, False, conversation=async_conversation, key=request.key
         )
+        mark_read(async_response)
         asyncio.run(_drain(record_async(call, async_response)))
         return
     response = llm.Response(prompt, model, False, conversation=conversation, key=request.key)
+    mark_read(response)
     for _ in record(call, response):
         pass
 

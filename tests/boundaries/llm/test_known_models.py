@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import llm
@@ -11,6 +12,8 @@ from click.testing import CliRunner
 from llm.cli import cli
 
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator, create_mock_get_model
+from llm_mock.boundaries.llm.chains import accepts_attachment
+from llm_mock.cassettes import Cassette
 
 TRAITS = (
     *(
@@ -276,6 +279,27 @@ def test_a_name_that_would_run_for_real_is_unknown_where_no_plugin_has_it(
         """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "is_accepted"),
+    [
+        ("gpt-4o", "image/png", True),
+        ("gpt-4o", "text/html", False),
+        ("gpt-4o", None, False),
+        ("gpt-3.5-turbo", "image/png", False),
+        ("nobody/knows", "image/png", False),
+    ],
+)
+def test_a_call_that_may_be_recorded_has_only_attachments_that_the_real_model_takes(
+    model: str, kind: str | None, is_accepted: bool, tmp_path: Path
+) -> None:
+    get_model = create_mock_get_model()
+    for mocked in (get_model(model), get_model.get_async_model(model)):
+        get_model.cassette = None
+        assert accepts_attachment(mocked, "image/png")
+        get_model.cassette = Cassette(tmp_path / "cassette.yaml", "once")
+        assert accepts_attachment(mocked, kind) is is_accepted
 
 
 def test_a_known_async_model_answers(mock_llm_responses: ResponseConfigurator) -> None:

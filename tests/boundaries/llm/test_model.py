@@ -40,6 +40,8 @@ def test_a_mocked_model_is_a_model_of_llm() -> None:
 def test_a_model_has_an_id_of_its_own_or_of_its_class(kind: type[Any]) -> None:
     named = type("Named", (kind,), {"model_id": "of the class"})
     assert [named().model_id, named("own").model_id, kind().model_id] == ["of the class", "own", ""]
+    assert isinstance(named(), kind)
+    assert not isinstance(named, kind)
 
 
 def test_text_usage_and_json_work_as_attribute_and_as_call() -> None:
@@ -166,6 +168,7 @@ def test_a_model_that_nobody_knows_accepts_everything() -> None:
     attachment = llm.Attachment(type="audio/x-unheard-of", content=b"la")
     model.prompt("Hi", top_p=0.1, attachments=[attachment], schema=Answer, tools=[len_of])
     assert seen[0].options.top_p == 0.1  # type: ignore[attr-defined]
+    assert model.attachment_types
     assert "audio/x-unheard-of" in model.attachment_types
     assert model.call_history[0]["kwargs"]["tools"] == ["len_of"]
 

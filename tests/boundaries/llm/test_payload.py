@@ -57,20 +57,32 @@ def shape(payload: Any) -> Any:
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
 @pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("name", ["Chat", "Responses"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("Chat", {}), ("Responses", {}), ("Responses", {"chat_completions": True})],
+    ids=["Chat", "Responses", "Responses by chat completions"],
+)
 def test_a_model_of_llms_own_plugin_has_what_the_plugin_keeps(
-    name: str, stream: bool, reply: Any, raw: LLMMock, let_through: None
+    name: str,
+    options: dict[str, Any],
+    stream: bool,
+    reply: Any,
+    raw: LLMMock,
+    let_through: None,
 ) -> None:
     kind = getattr(openai_models, name, None)
     if kind is None:
         pytest.skip("the installed llm has no such class")
+    arguments: dict[str, Any] = {"stream": stream, "tools": [look_up], **options}
     with MockServer(lambda: create_mock_get_model({"*": reply})) as server:
         real = kind(MODEL, key="none", api_base=server.openai_url)
         real.supports_tools = True
-        production = real.prompt("Hi", stream=stream, tools=[look_up])
+        if not options.keys() <= real.Options.model_fields.keys():
+            pytest.skip("the installed llm has no such option")
+        production = real.prompt("Hi", **arguments)
         production.text()
     raw.set(MODEL, reply)
-    mocked = create_mock_model(real, lambda: raw).prompt("Hi", stream=stream, tools=[look_up])
+    mocked = create_mock_model(real, lambda: raw).prompt("Hi", **arguments)
     assert shape(mocked.json()) == shape(production.json())
 
 

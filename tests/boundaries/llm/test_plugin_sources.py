@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from types import ModuleType
 
 import llm
 import pytest
 
 from llm_mock.boundaries.llm import plugin_sources
+from llm_mock.boundaries.llm.deferred_sdk import execute_without_sdk
 
 NAMES = [
     (entry.model.model_id, alias)
@@ -152,3 +155,22 @@ def test_only_a_plugin_that_may_register_models_is_asked(
     monkeypatch.syspath_prepend(tmp_path)
     assert plugin_sources.may_be_registered("nobody/knows") is may_register
     assert plugin_sources.may_be_alias("nobody/knows") is may_register
+
+
+@pytest.mark.parametrize("is_used", [True, False])
+def test_a_plugin_has_its_sdk_when_it_uses_it(
+    is_used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_sdk.py").write_text("VERSION = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "own_sdk", ModuleType("own_sdk"))
+    del sys.modules["own_sdk"]  # the test leaves no such module
+    use = "VERSION = own_sdk.VERSION" if is_used else ""
+    plugin = ModuleType("plugin")
+    execute_without_sdk(
+        "own_sdk", lambda module: exec(f"import own_sdk\n{use}", vars(module)), plugin
+    )
+    assert ("own_sdk" in sys.modules) is is_used
+    assert vars(plugin).get("VERSION") == (3 if is_used else None)
+    assert vars(plugin)["own_sdk"].VERSION == 3
+    assert sys.modules["own_sdk"].VERSION == 3
