@@ -67,7 +67,8 @@ def find_error_source(error: BaseException, function: Callable[..., object]) -> 
     """Return the source line that raised an error, and ` (file:line)`; empty texts if unknown."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     frame = _find_frame(error, code.co_filename if code else None)
-    if frame is None:
+    # A function written in C has no frame: the innermost one is then the call in this module.
+    if frame is None or frame.filename == __file__:
         return "", ""
     path = format_path(frame.filename)
     return frame.line or "", f" ({path}:{frame.lineno})"

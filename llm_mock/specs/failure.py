@@ -56,24 +56,24 @@ def format_steps(verdict: Verdict, spec: TestSpec) -> Iterator[str]:
 
 def _find_lines(spec: TestSpec) -> dict[str, int | None]:
     """Return the lines of all steps, by name without the numbers of repetitions."""
-    lines = {}
+    lines: dict[str, int | None] = {}
+    inner_lines: dict[str, int | None] = {}
     for part, prefix in PARTS.items():
         steps = getattr(spec, part)
         for location, name, _ in iterate_steps(steps, (part,), prefix):
             # A model may leave out the numbers of repetitions.
             plain_name = _NUMBER.sub("", name)
-            lines[plain_name] = spec.line_of(*location)
-    return lines
+            line = spec.line_of(*location)
+            lines[plain_name] = line
+            # A model may leave out the names of the outer steps.
+            inner_name = plain_name.rpartition(SEPARATOR)[2]
+            is_ambiguous = inner_name in inner_lines
+            inner_lines[inner_name] = None if is_ambiguous else line
+    return inner_lines | lines
 
 
 def _get_line(result: StepResult, lines: dict[str, int | None]) -> int | None:
-    name = _NUMBER.sub("", result.name)
-    line = lines.get(name)
-    if line is None:
-        # A model may leave out the names of the outer steps.
-        last_part = name.rpartition(SEPARATOR)[2]
-        line = lines.get(last_part)
-    return line
+    return lines.get(_NUMBER.sub("", result.name))
 
 
 def _find_line_of_failure(verdict: Verdict, lines: dict[str, int | None]) -> int | None:

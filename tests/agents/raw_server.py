@@ -26,6 +26,8 @@ TOOLS = {
     "break_protocol": NO_ARGUMENTS,
     "end_after_answer": NO_ARGUMENTS,
     "close_stdin": NO_ARGUMENTS,
+    "break_result": NO_ARGUMENTS,
+    "image": NO_ARGUMENTS,
 }
 
 
@@ -68,6 +70,8 @@ class Server:
                 }
             }
         if method == "tools/list":
+            if self.options.refuse_list:
+                return {"error": {"code": -32603, "message": "The list is out."}}
             return {"result": self.tools(params.get("cursor"))}
         if method == "tools/call":
             return self.call(params["name"], params.get("arguments") or {})
@@ -94,6 +98,11 @@ class Server:
             time.sleep(600)
         if name == "break_protocol":
             return {"error": {"code": -32603, "message": "Internal error: no such table"}}
+        if name == "break_result":
+            return {"result": {"content": "no list"}}
+        if name == "image":
+            empty = {"type": "image", "data": "", "mimeType": "image/png"}
+            return {"result": {"content": [empty]}}
         if name == "about":
             about = {
                 "environment": dict(os.environ),
@@ -119,6 +128,7 @@ def main() -> None:
         "hang",
         "hang-at-list",
         "die-at-list",
+        "refuse-list",
         "refuse-version",
         "endless",
         "twice",

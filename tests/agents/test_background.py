@@ -62,6 +62,29 @@ def test_a_loop_ends_with_all_that_runs_in_it() -> None:
     assert seen == ["shutdown", "task", "generator"]
 
 
+def test_a_loop_that_closes_ends_those_who_wait_for_it() -> None:
+    has_begun = threading.Event()
+    ended: list[type[BaseException]] = []
+
+    async def wait() -> None:
+        has_begun.set()
+        await asyncio.sleep(600)
+
+    def run() -> None:
+        try:
+            loop.run(wait())
+        except BaseException as error:
+            ended.append(type(error))
+
+    loop = BackgroundLoop()
+    thread = threading.Thread(target=run)
+    thread.start()
+    has_begun.wait(60)
+    loop.close(lambda: asyncio.sleep(0))
+    thread.join()
+    assert ended == [LoopClosed]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal is sent to a thread there")
 def test_ctrl_c_in_the_waiting_thread_ends_what_it_waits_for() -> None:
     seen: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import signal
@@ -16,7 +17,9 @@ import pytest
 
 from llm_mock.agents import CLIServer, MCPServer, supervisor
 from llm_mock.agents.pool import ServerPool
+from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.errors import ServerError
+from tests.process_state import StateWatch, assert_nothing_left
 
 from .conftest import RAW_SERVER
 from .processes import processes_with, supervisor_of, wait_until_gone, wait_until_there
@@ -231,7 +234,7 @@ def test_a_process_that_was_forked_off_leaves_the_servers_of_its_parent_alone(
     code = """
 child = os.fork()
 if not child:
-    print(tools["echo"].call({"text": "?"}).is_error)
+    print(tools["echo"].call({"text": "?"}).is_error, repr(pool.stop(server)))
     server = MCPServer([sys.executable, "-I", "-S", server.command[3], marker])
     print([tool.name for tool in pool.tools([server])][0], flush=True)
     sys.exit()
@@ -239,7 +242,33 @@ os.waitpid(child, 0)
 print(tools["echo"].call({"text": "I am still here"}).text)
 """
     output, errors = program(code).communicate(timeout=60)
-    assert output == "True\necho\nI am still here\n", errors
+    assert output == "True ''\necho\nI am still here\n", errors
+
+
+def test_a_supervisor_that_does_not_answer_is_killed(
+    pool: ServerPool, raw: Raw, marker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_mock.agents.supervised_process.GRACE", 0.05)
+    monkeypatch.setattr(supervisor, "KILLING", -1)
+    pool.tools([raw(stop_timeout=0.05)])
+    os.kill(supervisor_of(marker), signal.SIGSTOP)
+    pool.close()
+    wait_until_gone(marker)
+
+
+def test_the_pipes_of_a_command_are_closed_even_if_nobody_read_them(marker: str) -> None:
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)", marker]
+
+    async def start_and_end() -> SupervisedProcess:
+        process = SupervisedProcess(CLIServer("sleep", sleep), with_input=True)
+        await process.end(at_once=True)
+        return process
+
+    watch = StateWatch(kinds=("descriptor",))
+    process = asyncio.run(start_and_end())
+    assert_nothing_left(watch.take_changes())
+    assert process.status is not None
+    wait_until_gone(marker)
 
 
 def test_nothing_is_left_after_ctrl_c_in_a_test(

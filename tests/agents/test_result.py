@@ -337,6 +337,9 @@ def test_long_transcripts_are_cut() -> None:
 
 def test_a_call_is_printed_as_in_the_transcript() -> None:
     assert str(WRITE) == 'write(path="b.txt") ✗ no space  (1 ms)'
+    images = (llm.Attachment(type="image/png", content=b"..."),)
+    chart = ToolCallRecord("chart", {}, "A bar", duration=0.001, attachments=images)
+    assert str(chart) == "chart() → A bar and 1 attachment  (1 ms)"
 
 
 @pytest.mark.parametrize(
@@ -384,6 +387,12 @@ def test_what_a_result_is_not_told_is_empty() -> None:
     assert (empty.duration, empty.exception, empty.parts, empty.output) == (0.0, None, {}, None)
     assert empty != result(error="no")
     assert empty != result(output="no")
+
+
+def test_the_output_of_an_application_is_the_final_response() -> None:
+    assert result(output="no").final_response == "no"
+    assert result().final_response == "Done."
+    assert result(turns=()).final_response == ""
 
 
 def test_the_json_of_a_result_can_be_read_by_people() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import llm
@@ -31,6 +32,7 @@ from llm_mock.agents import (
     aitest_run,
     aitest_run_sync,
 )
+from llm_mock.agents.pool import get_server_pool
 from llm_mock.core.context import activate, set_passthrough
 from llm_mock.errors import InvalidAgent, InvalidSession, ServerError
 from tests.agents.runs import Run
@@ -194,6 +196,19 @@ def test_a_model_that_takes_no_images_is_told_that_there_was_one(
     assert "attachments" not in told
     assert "[image/png, " in told["tool_results"][0]["output"]
     assert len(result.all_tool_calls[0].attachments) == 1
+
+
+def test_the_size_of_an_empty_image_is_left_out(
+    run: Run, raw: Callable[..., MCPServer], mock_llm_calls: LLMMock
+) -> None:
+    for model in (mock_llm_calls.get_model("m"), mock_llm_calls.get_async_model("m")):
+        model.attachment_types = frozenset()
+    mock_llm_calls.configurator.add("m", calls(ToolCall("image", {})))
+    mock_llm_calls.configurator.add("m", "I cannot see it")
+    run(Agent("m", [raw(scope="test")]), "Draw it")
+    get_server_pool().end_test()
+    (result,) = mock_llm_calls.calls[1]["kwargs"]["tool_results"]
+    assert result["output"] == "[image/png: left out, the model does not take it]"
 
 
 def test_what_the_user_attaches_reaches_the_model(run: Run, mock_llm_calls: LLMMock) -> None:

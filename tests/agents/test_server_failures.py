@@ -81,14 +81,20 @@ def test_a_server_that_hangs_since_a_call_is_started_anew(
                 "error: no such"
             ),
         ),
+        (
+            "break_result",
+            "The call to the tool 'break_result' of the MCP server 'raw' failed: ",
+        ),
     ],
 )
 def test_what_a_server_says_of_a_call_is_an_answer(
     tool: str, text: str, pool: ServerPool, raw: Raw
 ) -> None:
-    answer = tools_of(pool, raw(name="raw"))[tool].call({})
+    tools = tools_of(pool, raw(name="raw"))
+    answer = tools[tool].call({})
     assert answer.is_error
     assert answer.text.startswith(text)
+    assert tools["echo"].call({"text": "still here"}).text == "still here"
 
 
 def test_a_flood_on_stderr_neither_blocks_nor_fills_the_memory(pool: ServerPool, raw: Raw) -> None:
@@ -183,6 +189,13 @@ def test_a_server_that_writes_to_stdout_alone_is_shown_with_that(pool: ServerPoo
             (
                 "ended during its start, with exit code 1.\nThe last lines of its stderr:\n"
                 "  no tools today"
+            ),
+        ),
+        (
+            ["--refuse-list", "--flood", "100"],
+            (
+                "The MCP server 'it' failed to list its tools: The list is out.\n"
+                f"The last lines of its stderr:\n  {0:099}"
             ),
         ),
         (["--endless"], "The MCP server 'it' lists more than 100 pages of tools"),

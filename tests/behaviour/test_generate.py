@@ -240,6 +240,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
     ({"type": "array", "items": {"enum": [1, 1, 2]}, "uniqueItems": True, "minItems": 2}, [1, 2]),
     ({"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, ["text"]),  # noqa: E501
     ({"allOf": [{"type": "number", "minimum": 2}, {"type": "integer", "minimum": 5}], "multipleOf": 4}, 8),  # noqa: E501
+    ({"allOf": [{"maximum": -1000}, {"maximum": 5}], "type": "integer"}, -1000),
     ({"allOf": [{"multipleOf": 4}, {"multipleOf": 6}], "type": "integer", "minimum": 1}, 12),
     ({"allOf": [{"properties": {"a": {"minimum": 2}}}, {"properties": {"a": {"type": "integer"}}}], "required": ["a"]},  # noqa: E501
      {"a": 2}),

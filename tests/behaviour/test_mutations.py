@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import llm
+import openai
 import pytest
 
-from llm_mock import Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock.behaviour.changed_requests import remove_message
 from llm_mock.behaviour.changed_values import (
     OTHER_TEXT,
     SECOND_TEXT,
@@ -16,7 +19,13 @@ from llm_mock.behaviour.changed_values import (
     change_text,
     empty_answer,
 )
-from llm_mock.behaviour.mutations import CallChange, ObservedCall, describe_change
+from llm_mock.behaviour.mutations import (
+    CallChange,
+    MutationObserver,
+    ObservedCall,
+    describe_change,
+    list_changes,
+)
 from llm_mock.behaviour.prompt_rules import (
     change_number,
     list_rule_changes,
@@ -24,6 +33,8 @@ from llm_mock.behaviour.prompt_rules import (
     split_rules,
     weaken,
 )
+from llm_mock.cassettes import Cassette
+from llm_mock.core.observation import observe
 from llm_mock.core.request import Request
 from llm_mock.support.schemas import find_violations
 
@@ -260,3 +271,104 @@ def test_changed_data_keeps_its_letters() -> None:
     assert reply is not None
     assert reply.content.startswith('{"Größe": ')
     assert reply.content != '{"Größe": 1}'
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+HISTORY: list[Any] = [
+    {"role": "user", "content": [IMAGE]},
+    {"role": "assistant", "content": "A bar."},
+    {"role": "user", "content": "Why?"},
+]
+
+
+def ask(api: str = "chat", **options: Any) -> None:
+    """Ask by the SDK of OpenAI, with a history that begins with an image."""
+    with openai.OpenAI(api_key="any", max_retries=0) as client:
+        if api == "chat":
+            client.chat.completions.create(model="gpt-4o", messages=HISTORY, **options)
+        else:
+            client.responses.create(model="gpt-4o", input=HISTORY[1:], **options)
+
+
+def read_body(request: Request) -> Any:
+    """Return the body of a request over HTTP."""
+    sent = request.get_sent_request()
+    assert sent is not None
+    return sent[3]
+
+
+def test_a_message_is_removed_from_the_body_if_a_text_tells_it(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("gpt-4o", "Because.")
+    observer = MutationObserver(lambda mock: False)
+    with observe(observer):
+        ask()
+        ask("responses")
+    in_chat, in_responses = [call.request for call in observer.calls]
+    without_answer = remove_message(in_responses, 0)
+    assert without_answer is not None
+    assert read_body(without_answer)["input"] == HISTORY[2:]
+    # An image has no text.
+    without_image = remove_message(in_chat, 0)
+    assert without_image is not None
+    assert without_image.messages() == in_chat.messages()[1:]
+    assert read_body(without_image)["messages"] == HISTORY
+
+
+def test_data_that_cannot_be_generated_is_not_changed(mock_llm_responses: LLMMock) -> None:
+    possible = {"type": "object", "required": ["a"]}
+    impossible = {"type": "object", "minProperties": 2, "additionalProperties": False}
+    mock_llm_responses.set("gpt-4o", Reply('{"a": 1}', invalid=True))
+    observer = MutationObserver(lambda mock: False)
+    with observe(observer):
+        for schema in (possible, impossible):
+            form = {"name": "Answer", "schema": schema}
+            ask(response_format={"type": "json_schema", "json_schema": form})
+    kinds = [{change.kind for change in list_changes([call])} for call in observer.calls]
+    assert kinds[0] - kinds[1] == {"data"}
+
+
+def test_a_schema_that_is_a_tool_is_removed_with_the_tool(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("gpt-4o", {"n": 1})
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    tool = {"type": "function", "function": {"name": "answer", "parameters": schema}}
+    choice = {"type": "function", "function": {"name": "answer"}}
+    observer = MutationObserver(lambda mock: False)
+    with observe(observer):
+        ask(tools=[tool], tool_choice=choice)
+        observer.start(CallChange("schema", 1))
+        ask(tools=[tool], tool_choice=choice)
+    unchanged, changed = mock_llm_responses.calls
+    assert [offered["name"] for offered in unchanged.tools] == ["answer"]
+    assert unchanged.schema == {"title": "answer", **schema}
+    assert (changed.tools, changed.schema) == ([], None)
+
+
+def test_the_calls_of_an_ignored_mock_are_neither_counted_nor_changed(
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.add("gpt-4o", "Hello")
+    observer = MutationObserver(lambda mock: mock is mock_llm_responses)
+    observer.start(CallChange("prompt", 1))
+    with observe(observer):
+        ask()
+    assert observer.calls == []
+    assert [(each.prompt, each.response) for each in mock_llm_responses.calls] == [
+        ("Why?", "Hello")
+    ]
+
+
+@pytest.mark.parametrize(("mode", "is_real"), [("once", True), ("none", False)])
+def test_a_call_that_may_be_recorded_may_be_real(
+    mode: Any,
+    is_real: bool,
+    mock_llm_responses: LLMMock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mock_llm_responses.add("gpt-4o", "Hello")
+    monkeypatch.setattr(mock_llm_responses, "cassette", Cassette(tmp_path / "a.yaml", mode))
+    observer = MutationObserver(lambda mock: False)
+    assert not observer.has_real_calls
+    with observe(observer):
+        ask()
+    assert observer.has_real_calls is is_real

@@ -217,6 +217,64 @@ def test_what_cannot_be_evaluated_never_holds() -> None:
         assert not named("Hello")
 
 
+UNSUPPORTED = " returned an object of type {}, not true or false, a score from 0 to 1, "
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        ("(True, 'a', 'b')", UNSUPPORTED.format("tuple")),
+        ("{'pass': 'yes'}", UNSUPPORTED.format("dict")),
+        ("{'score': True}", UNSUPPORTED.format("dict")),
+        ("contains('Hello', of='system')(output)", " could not check it: the prompt of this run"),
+    ],
+)
+def test_a_function_without_a_verdict_never_holds(
+    result: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = f"from llm_mock.checks import contains\ndef f(output):\n    return {result}\n"
+    (tmp_path / "rules.py").write_text(code)
+    named = python("rules.py:f")
+    for finding in (named("Hello"), (~named)("Hello")):
+        assert not finding
+        assert finding.reason.startswith(f"rules.py:f{reason}")
+
+
+def test_a_function_may_be_written_in_c() -> None:
+    assert python("builtins:bool")("Hello")
+    assert not python("builtins:bool")("")
+    # It has no line to show.
+    reason = "builtins:int raised ValueError: invalid literal for int() with base 10: 'Hello'"
+    assert python("builtins:int")("Hello").reason == reason
+
+
+def test_a_transform_is_a_plain_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.py").write_text("async def upper(output):\n    return output.upper()\n")
+    finding = contains("HELLO", transform="rules.py:upper")("Hello")
+    assert not finding
+    assert finding.reason == "The transform rules.py:upper is async: use a plain function"
+
+
+def test_an_empty_vector_is_similar_to_nothing(mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.get_embedding_model("embed").set("", [0.0, 0.0])
+    mock_llm_calls.get_embedding_model("embed").set("Hello", [0.8, 0.6])
+    finding = similar("Hello", model="embed")("")
+    assert finding.reason == "Output is not similar to 'Hello': 0.000, less than 0.8"
+
+
+def test_an_error_of_the_default_embedding_model_has_no_name(
+    mock_llm_calls: LLMMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    mock_llm_calls.get_embedding_model("embed").set_error(ConnectionError("no route"))
+    llm.set_default_embedding_model("embed")
+    finding = similar("Hello")("Hello")
+    assert not finding
+    assert finding.reason == "The embedding model failed: ConnectionError: no route"
+
+
 def ask(mock: LLMMock, **options: Any) -> Any:
     """Return a response that calls a tool."""
     call = ToolCall("search", {"query": "rain"})
@@ -290,6 +348,13 @@ def test_a_judge_is_asked(mock_llm_responses: LLMMock) -> None:
     assert finding.reason == "Output does not meet the criteria 'Is polite': No please."
     assert judge("Is polite", model="mild", threshold=0.5)("Come in.")
     assert not judge("Is polite", model="mild", threshold=0.7)("Come in.")
+    mock_llm_responses.add("vague", Reply(data={"opinion": "Fine."}, invalid=True), times=2)
+    for threshold in (None, 0.5):
+        finding = judge("Is polite", model="vague", threshold=threshold)("Come in.")
+        assert not finding
+        assert finding.reason == (
+            """The judge model 'vague' returned no verdict, but '{"opinion": "Fine."}'"""
+        )
 
 
 def test_all_failures_are_reported_at_once() -> None:
@@ -333,6 +398,11 @@ def test_an_expected_call_has_one_of_two_forms() -> None:
 def test_a_check_that_no_output_could_fail_is_an_error(make: Any) -> None:
     with pytest.raises(ValueError, match="validation error"):
         make()
+
+
+def test_a_pattern_that_is_too_large_has_no_position() -> None:
+    with pytest.raises(ValueError, match=r"expression: the repetition number is too large \["):
+        regex("a{99999999999999999999}")
 
 
 def test_pytest_shows_the_reason(pytester: pytest.Pytester) -> None:

@@ -110,6 +110,17 @@ def test_localhost_must_be_this_machine(monkeypatch: pytest.MonkeyPatch) -> None
     ANY.check("http://localhost/")
 
 
+def test_a_name_that_cannot_be_resolved_is_not_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise socket.gaierror("no name server")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(HostNotAllowed, match="does not resolve to this machine"):
+        LOOPBACK.check("http://localhost/")
+
+
 def test_the_error_names_the_host_what_is_allowed_and_how_to_allow_it() -> None:
     with pytest.raises(HostNotAllowed) as caught:
         AllowedHosts(["localhost", "*.example.com"]).check(

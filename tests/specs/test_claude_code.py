@@ -312,6 +312,18 @@ def test_a_command_that_fails_cannot_judge(
     assert expected in str(raised.value)
 
 
+def test_a_command_that_cannot_be_started_cannot_judge(
+    claude: Claude, task: Callable[..., Task]
+) -> None:
+    claude("")
+    with pytest.raises(DriverError) as raised:
+        ClaudeCodeDriver(model="opus\0").run(task())
+    assert str(raised.value) == (
+        "The command 'claude' cannot be run: The server 'claude' cannot be started: embedded null "
+        "byte."
+    )
+
+
 def test_a_missing_command_is_told_with_what_to_do(task: Callable[..., Task]) -> None:
     with pytest.raises(DriverError) as raised:
         ClaudeCodeDriver(command="no-such-claude").run(task())

@@ -13,6 +13,7 @@ pytest.importorskip("mcp")
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs import Step, StepResult, Verdict
+from llm_mock.specs.drivers import DryRun
 from llm_mock.specs.steps import Deadline, StepRunner
 
 from .projects import Project, statuses
@@ -338,6 +339,10 @@ def test_a_step_for_which_no_time_is_left_is_not_done() -> None:
     assert [(result.status, result.details) for result in told] == [
         ("fail", "sleep(seconds=0): the test ran out of time")
     ]
+
+
+def test_the_model_of_a_dry_run_is_its_name() -> None:
+    assert DryRun().model_id == "dry run"
 
 
 def test_secrets_are_in_no_result(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,6 +204,18 @@ def test_a_provider_that_fails_when_it_is_asked_again_cannot_judge(
         LLMDriver("gpt-4o-mini").run(task(project, tools))
 
 
+def test_an_assertion_in_the_script_of_a_test_is_raised(
+    project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
+) -> None:
+    def end(prompt: object) -> str:
+        raise AssertionError("the script ends here")
+
+    mock_llm_responses.add("*", "Done")
+    mock_llm_responses.add("*", end)
+    with pytest.raises(AssertionError, match=r"^the script ends here"):
+        LLMDriver("gpt-4o-mini").run(task(project, tools))
+
+
 def test_a_model_that_hangs_is_given_up_at_the_deadline(
     project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
 ) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import TestSpec, load_spec
+from llm_mock.specs.cases import load_spec_suite
+from llm_mock.specs.drivers import DryRun
 
 Write = Callable[[str], Path]
 
@@ -107,6 +109,17 @@ def test_the_least_file_has_the_defaults_of_the_rest(write: Write) -> None:
     )
     assert (spec.test.description, spec.test.tags, spec.test.timeout) == ("", [], 120)
     assert (spec.setup, len(spec.steps), spec.teardown) == ([], 1, [])
+
+
+@pytest.mark.parametrize(
+    ("test", "prompt"), [("name: t", "t"), ("name: t, description: Sells things", "Sells things")]
+)
+def test_the_prompt_of_a_case_is_the_description_or_the_name(
+    test: str, prompt: str, write: Write
+) -> None:
+    path = write(f"test: {{{test}}}\nsteps: [{{expect: x}}]\nverdict: {{pass_if: p, fail_if: f}}\n")
+    suite, _ = load_spec_suite(path, lambda model: DryRun(), None, None)
+    assert [case.prompt for case in suite.cases] == [prompt]
 
 
 def test_a_test_knows_its_file_and_the_lines_of_its_parts(write: Write) -> None:

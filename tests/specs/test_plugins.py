@@ -11,12 +11,14 @@ import pytest
 
 pytest.importorskip("mcp")
 
+from mcp import Client
+
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import LLMPlugin
 from llm_mock.specs.allowed_hosts import LOOPBACK
-from llm_mock.specs.mcp_server import BUILT_IN, collect_tools
+from llm_mock.specs.mcp_server import BUILT_IN, clean_up_plugins, collect_tools
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins
-from llm_mock.specs.tool_functions import ToolFunction
+from llm_mock.specs.tool_functions import Terminated, ToolFunction, create_server
 
 HEAD = "from __future__ import annotations\nfrom llm_mock.specs import LLMPlugin\n"
 
@@ -237,6 +239,10 @@ BROKEN = {
         "5",
         "'a_get' cannot be offered: it has parameters without",
     ),
+    f"{PLUGIN}exec('async def get(self, *args): ...')": (
+        "1",
+        "'a_get' cannot be offered: it has parameters without names",
+    ),
     f"{PLUGIN}async def get(self, x, /): ...": (
         "4",
         "'a_get' cannot be offered: it has parameters without names",
@@ -274,6 +280,50 @@ def test_what_is_wrong_with_a_plugin_is_told_with_file_and_line(
     message = str(caught.value)
     assert message.startswith(f"{tmp_path / 'bad.py'}:{line}: ")
     assert expected in message
+
+
+def test_ctrl_c_during_the_import_of_a_plugin_is_raised(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load(tmp_path, a="raise KeyboardInterrupt")
+
+
+def test_a_cleanup_that_takes_too_long_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("llm_mock.specs.mcp_server.CLEANUP_TIMEOUT", 0.01)
+    source = (
+        f"{HEAD}import asyncio\nclass A(LLMPlugin):\n    cleanup = lambda self: asyncio.sleep(60)"
+    )
+    asyncio.run(clean_up_plugins(load(tmp_path, a=source)))
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first == "The cleanup of the plugin 'a' timed out after 0.01 seconds."
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated])
+def test_an_interrupted_cleanup_ends_all(
+    error: type[BaseException], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "from llm_mock.specs.tool_functions import Terminated"
+    body = f"async def cleanup(self): raise {error.__name__}"
+    source = f"{HEAD}{head}\nclass A(LLMPlugin):\n    {body}"
+    with pytest.raises(error):
+        asyncio.run(clean_up_plugins(load(tmp_path, a=source)))
+    assert "failed" not in capsys.readouterr().err
+
+
+def test_an_unknown_tool_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
+    source = (
+        f"{HEAD}class A(LLMPlugin):\n    async def get(self): ...\n    async def set(self): ..."
+    )
+    server = create_server(tools(tmp_path, a=source))
+
+    async def ask() -> Any:
+        async with Client(server) as client:
+            return await client.call_tool("a_gte", {})
+
+    result = asyncio.run(ask())
+    assert result.is_error
+    assert result.content[0].text == "There is no tool 'a_gte'. The tools are a_get, a_set."
 
 
 def test_two_plugins_may_come_to_one_tool(tmp_path: Path) -> None:

@@ -12,12 +12,17 @@ pytest.importorskip("jinja2")
 from llm.models import ToolCall
 
 from llm_mock import LLMMock, Reply, ResponseConfigurator
+from llm_mock.checks import contains
+from llm_mock.checks.base import RunContext
 from llm_mock.checks.evaluation import AssertionResult
 from llm_mock.core.judge_choice import JudgeChoice, choose_judge
-from llm_mock.errors import InvalidFile
+from llm_mock.errors import InvalidFile, TimeIsUp
 from llm_mock.specs import Verdict, load_spec, run_llm_test
 from llm_mock.specs.drivers import Driver, DryRun
 from llm_mock.specs.llm_driver import LLMDriver
+from llm_mock.specs.models import Step
+from llm_mock.specs.step_checks import check_output
+from llm_mock.specs.steps import Deadline
 
 from .projects import Project, statuses
 from .projects import project as project
@@ -118,6 +123,12 @@ def test_a_check_ends_with_the_time_of_the_test(project: Project) -> None:
     verdict = project.run(text, timeout=2)
     assert verdict.verdict == "FAIL"
     assert verdict.reason.startswith("Timed out after 2 s during shop_sell.")
+
+
+def test_a_check_for_which_no_time_is_left_is_not_made() -> None:
+    step = Step(tool="shop_sell", checks=[contains("apple")])
+    with pytest.raises(TimeIsUp, match="the check contains"):
+        check_output(step, "apple", {}, RunContext(), Deadline(0))
 
 
 @pytest.mark.parametrize(("driver", "cost"), [(DryRun(), 0), (LLMDriver("gpt-4o-mini"), None)])

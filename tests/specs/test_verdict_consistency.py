@@ -1,5 +1,7 @@
 """The verdict of a model, corrected by the calls that it made."""
 
+# ruff: noqa: RUF001 (the names of steps have other characters than ASCII)
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.specs import StepResult, Verdict, load_spec
+from llm_mock.specs import LLMTestFailed, StepResult, Verdict, load_spec
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.steps import Deadline
 from llm_mock.specs.tools_server import RunningTools
@@ -133,3 +135,45 @@ def test_a_failed_check_fails_the_verdict_and_its_step(project: Project) -> None
 def test_a_step_whose_check_failed_is_added_if_the_model_left_it_out(project: Project) -> None:
     judged = Judged(project, CHECKED, [called("b", "bad")])
     assert [(name, status) for name, status, *_ in judged.steps] == [("b", "fail")]
+
+
+def test_a_check_does_not_hold_for_a_failed_call(project: Project) -> None:
+    steps = "[{tool: b, checks: [{type: not_contains, value: good}]}]"
+    judged = Judged(project, steps, [called("b", None, "no route")])
+    assert judged.verdict.verdict == "FAIL"
+    assert judged.steps == [("b", "fail", "the call failed: no route", "no route")]
+
+
+def test_a_check_needs_known_calls(project: Project) -> None:
+    verdict = Judged(project, CHECKED, None).verdict
+    assert verdict.verdict == "UNCLEAR"
+    expected = "b: not checked: the calls of the model are unknown. The model's reason: fine"
+    assert verdict.reason == expected
+
+
+def test_a_step_has_its_line_without_the_names_of_the_outer_steps(project: Project) -> None:
+    path = project.write("""\
+        steps:
+          - name: Buy
+            repeat: 2
+            steps:
+              - {tool: b}
+              - {tool: c}
+          - name: Sell
+            steps:
+              - {tool: c}
+    """)
+    names = ["Buy [2/2] › b", "Buy", "b", "c", "Sell › c", "d"]
+    steps = [StepResult(name=name, status="fail") for name in names]
+    verdict = Verdict(verdict="FAIL", reason="broken", steps=steps)
+    lines = str(LLMTestFailed(verdict, load_spec(path), path)).splitlines()
+    assert lines == [
+        f"{path}:6: broken",
+        "  ✗ Buy [2/2] › b  (line 6)",
+        "  ✗ Buy  (line 3)",
+        "  ✗ b  (line 6)",
+        # Two steps have this name.
+        "  ✗ c",
+        "  ✗ Sell › c  (line 10)",
+        "  ✗ d",
+    ]
