@@ -265,6 +265,9 @@ def test_a_session_that_asks_for_no_text_gets_none(mock_llm_responses: LLMMock) 
         ({"type": "response.cancel"}, "response_cancel_not_active", None),
         ({**ASK, "response": {**TEXT, "input": ["Hello"]}}, "invalid_type", "response.input"),
         ({**ASK, "response": {**TEXT, "input": "Hello"}}, "invalid_type", "response.input"),
+        ({**ASK, "response": {**TEXT, "tools": ["now"]}}, "invalid_type", "response.tools"),
+        ({"type": "session.update", "session": {"audio": []}}, "invalid_type", "session.audio"),
+        ({"type": "session.update", "session": {"tools": {}}}, "invalid_type", "session.tools"),
     ],
 )
 def test_an_event_that_cannot_be_obeyed_is_an_error(

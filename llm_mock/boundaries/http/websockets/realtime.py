@@ -31,6 +31,13 @@ SUPPORTED = (
     "llm_mock supports only text in Realtime sessions: send text with conversation.item.create, "
     'and request it with "output_modalities": ["text"] in session.update or response.create.'
 )
+OBJECTS = "an array of objects"
+FIELD_TYPES = {
+    "audio": "an object",
+    "input": OBJECTS,
+    "tools": OBJECTS,
+}
+"""What a field of a session or a response must be."""
 AUDIO_EVENTS = (
     "input_audio_buffer.append",
     "input_audio_buffer.clear",
@@ -170,6 +177,9 @@ class RealtimeSocket:
             return self._build_error_turn(event, text, "missing_required_parameter", "session")
         if given.get("type") == "transcription":
             return self._refuse(event, "A transcription session is not supported.")
+        wrong = _find_wrong_type(given)
+        if wrong:
+            return self._build_type_error_turn(event, f"session.{wrong}", FIELD_TYPES[wrong])
         given_audio = given.get("audio") or {}
         audio = {**self.session["audio"], **given_audio}
         self.session = {**self.session, **given, "audio": audio}
@@ -227,6 +237,9 @@ class RealtimeSocket:
     def _create_response(self, event: JSONObject) -> RealtimeTurn:
         given = event.get("response")
         settings = given if isinstance(given, dict) else {}
+        wrong = _find_wrong_type(settings)
+        if wrong:
+            return self._build_type_error_turn(event, f"response.{wrong}", FIELD_TYPES[wrong])
         default = self.session["output_modalities"]
         modalities = settings.get("output_modalities") or default
         if modalities != ["text"]:
@@ -234,9 +247,6 @@ class RealtimeSocket:
         items = settings.get("input")
         if items is None:
             items = self.items
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            text = "Invalid type for 'response.input': expected an array of objects."
-            return self._build_error_turn(event, text, "invalid_type", "response.input")
         if any(_has_audio(item) for item in items):
             return self._refuse(event, "The input has audio, which is not supported.")
         return ResponseTurn(self, event, settings, items)
@@ -260,6 +270,15 @@ class RealtimeSocket:
         text = f"Item with item_id not found: {event.get('item_id')}"
         return self._build_error_turn(event, text, "item_not_found", "item_id")
 
+    def _build_type_error_turn(
+        self,
+        event: JSONObject,
+        param: str,
+        expected: str,
+    ) -> RealtimeTurn:
+        text = f"Invalid type for '{param}': expected {expected}."
+        return self._build_error_turn(event, text, "invalid_type", param)
+
     def _build_error_turn(
         self, event: JSONObject, text: str, code: str | None = None, param: str | None = None
     ) -> RealtimeTurn:
@@ -276,6 +295,18 @@ class RealtimeSocket:
         """Return an error event, which contains the id of the client's invalid event."""
         error = {**details, "event_id": event.get("event_id")}
         return self.make_event("error", error=error)
+
+
+def _find_wrong_type(settings: JSONObject) -> str:
+    """Return the field of a session or a response that has another type; empty without one."""
+    for name, expected in FIELD_TYPES.items():
+        value = settings.get(name)
+        if value is None:
+            continue
+        objects = value if expected == OBJECTS else [value]
+        if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):
+            return name
+    return ""
 
 
 def _has_audio(item: JSONObject) -> bool:
