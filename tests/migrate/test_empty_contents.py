@@ -154,3 +154,47 @@ def test_a_response_without_a_content_is_left(
     tmp_path: Path, target: str, response: str, reason: str
 ) -> None:
     assert migrate(tmp_path, target, response) == ("", reason)
+
+
+GEMINI = "google.genai.models.Models.generate_content"
+EMBEDDINGS = "openai.resources.embeddings.Embeddings.create"
+GEMINI_CALL = 'N(id="1", name="f", args={})'
+USAGE = "N(prompt_tokens=1, completion_tokens=1, total_tokens=2)"
+USED = f'N(choices=[N(message=N(content="Hi"))], usage={USAGE})'
+VECTORS = 'N(data=[N(embedding=[1.0], index=0)], model="m", usage=N(total_tokens=2))'
+TOOL_USE = 'N(content=[N(type="tool_use", name="f", input={}, id="1")], stop_reason="tool_use")'
+TOOL_CALL = f'N(choices=[N(message=N(tool_calls=[{CALL}]), finish_reason="tool_calls")])'
+
+
+@pytest.mark.parametrize(
+    ("target", "response", "field", "name"),
+    [
+        (COMPLETIONS, TOOL_CALL, 'name="f"', "function.name"),
+        (COMPLETIONS, TOOL_CALL, 'arguments="{}"', "function.arguments"),
+        (COMPLETIONS, TOOL_CALL, 'id="1"', "tool_call.id"),
+        (COMPLETIONS, TOOL_CALL, 'finish_reason="tool_calls"', "finish_reason"),
+        (COMPLETIONS, USED, "prompt_tokens=1", "usage.prompt_tokens"),
+        (COMPLETIONS, USED, "completion_tokens=1", "usage.completion_tokens"),
+        (COMPLETIONS, USED, "total_tokens=2", "usage.total_tokens"),
+        (MESSAGES, TOOL_USE, 'type="tool_use"', "type"),
+        (MESSAGES, TOOL_USE, 'name="f"', "name"),
+        (MESSAGES, TOOL_USE, "input={}", "input"),
+        (MESSAGES, TOOL_USE, 'id="1"', "id"),
+        (MESSAGES, TOOL_USE, 'stop_reason="tool_use"', "stop_reason"),
+        (RESPONSES, 'N(output=[N(type="function_call", name="f")])', 'name="f"', "name"),
+        (GEMINI, f"N(function_calls=[{GEMINI_CALL}])", 'name="f"', "name"),
+        (GEMINI, f"N(function_calls=[{GEMINI_CALL}])", "args={}", "args"),
+        (GEMINI, f"N(function_calls=[{GEMINI_CALL}])", 'id="1"', "id"),
+        (EMBEDDINGS, VECTORS, "embedding=[1.0]", "embedding"),
+        (EMBEDDINGS, VECTORS, "index=0", "index"),
+        (EMBEDDINGS, VECTORS, 'model="m"', "model"),
+        (EMBEDDINGS, VECTORS, "total_tokens=2", "usage.total_tokens"),
+    ],
+)
+def test_a_mock_in_place_of_a_literal_is_left_with_its_name(
+    tmp_path: Path, target: str, response: str, field: str, name: str
+) -> None:
+    assert response.count(field) == 1
+    key = field.partition("=")[0]
+    _, reason = migrate(tmp_path, target, response.replace(field, f"{key}=N(value=1)"))
+    assert reason == f"{name} is a mock, but must be a literal value"
