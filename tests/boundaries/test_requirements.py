@@ -7,12 +7,13 @@ import importlib.metadata
 import json
 import operator
 import re
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from llm_mock import LLMMock
+from llm_mock.boundaries.http import attach
 from llm_mock.boundaries.http.transports import aiohttp as over_aiohttp
 from llm_mock.boundaries.http.transports import connection_guard
 from llm_mock.boundaries.http.transports import httpcore as over_httpcore
@@ -256,7 +257,7 @@ REFUSED = {
 
 
 def make_library(paths: list[str]) -> ModuleType:
-    """Return a module with functions at some paths, and one more in each class."""
+    """Return a module with functions that return their arguments, and one more in each class."""
     module = ModuleType("library")
     for path in paths:
         *classes, name = path.split(".")
@@ -265,7 +266,7 @@ def make_library(paths: list[str]) -> ModuleType:
             if not hasattr(owner, each):
                 setattr(owner, each, type(each, (), {"other": lambda: "called"}))
             owner = getattr(owner, each)
-        setattr(owner, name, lambda *args: "called")
+        setattr(owner, name, lambda *args, **kwargs: (args, kwargs))
     return module
 
 
@@ -283,11 +284,26 @@ def test_each_way_to_call_a_changed_library_is_refused(
             function()
         assert mock_llm_calls.problems.pop() == "It has changed."
         with pass_through():
-            assert function() == "called"
+            assert function("a", b=1) == (("a",), {"b": 1})
         owner = path.partition(".")[0]
         if owner != path:
             assert getattr(module, owner).other() == "called"
     assert mock_llm_calls.problems == []
+
+
+def test_requests_of_a_changed_library_to_other_hosts_are_sent_as_they_are(
+    mock_llm_calls: LLMMock,
+) -> None:
+    def find_provider(pool: object, host: str, **options: object) -> str | None:
+        return "OpenAI" if host == "api.openai.com" else None
+
+    library = make_library(["Pool.send"])
+    transport = SimpleNamespace(SEAMS={"Pool.send": find_provider}, CONSTRUCTORS=())
+    attach._refuse(transport, library, "It has changed.")
+    assert library.Pool.send("pool", "example.com", b=1) == (("pool", "example.com"), {"b": 1})
+    with pytest.raises(LibraryChanged, match=r"^It has changed\.$"):
+        library.Pool.send("pool", "api.openai.com", b=1)
+    assert mock_llm_calls.problems.pop() == "It has changed."
 
 
 @pytest.mark.parametrize(
