@@ -377,6 +377,13 @@ CLIENT_TESTS = {
         """,
         "text empty",
     ),
+    "a mock that reads the arguments": (
+        """
+        prompt.side_effect = lambda **options: new_completion(options["messages"][0]["content"])
+        assert app.read(None, "Hello") == "Hello"
+        """,
+        CLIENT_READ,
+    ),
     "a repeated call": ('assert app.read_twice() == "Hello"', CLIENT_READ),
     "a call after a failed one": (
         """

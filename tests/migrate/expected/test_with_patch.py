@@ -264,6 +264,12 @@ def test_parameters(text, answer, mock_llm_responses):
     assert summarize(text) == answer
 
 
+@pytest.mark.parametrize("text, answer", [("one", "First"), ("two", "Second")])
+def test_parameters_with_names_in_one_text(text, answer, mock_llm_responses):
+    mock_llm_responses.set("*", answer)
+    assert summarize(text) == answer
+
+
 def test_an_error_of_get_model(mock_llm_responses):
     mock_llm_responses.set_error("*", ConnectionError("no route"))
     assert patient("a long text") == "no connection"

@@ -304,6 +304,13 @@ def test_parameters(text, answer):
         assert summarize(text) == answer
 
 
+@pytest.mark.parametrize("text, answer", [("one", "First"), ("two", "Second")])
+def test_parameters_with_names_in_one_text(text, answer):
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = answer
+        assert summarize(text) == answer
+
+
 def test_an_error_of_get_model():
     with patch("reviews.get_model", side_effect=ConnectionError("no route")):
         assert patient("a long text") == "no connection"
