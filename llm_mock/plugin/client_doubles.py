@@ -85,7 +85,7 @@ def is_client_class(original: object) -> bool:
 
 def is_model_method(original: object) -> bool:
     """Return whether an object of an SDK is a function, or a method, that calls a model."""
-    name = getattr(original, "__name__", "")
+    name = getattr(original, "__name__", None)
     owner = getattr(original, "__qualname__", "")
     return name in _NAMES and "Embeddings" not in owner
 

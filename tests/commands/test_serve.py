@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,25 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     for process in processes:
         process.kill()
         process.communicate()
+
+
+def test_on_a_terminal_the_summary_is_on_a_line_of_its_own(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty", reason="there are no pseudo-terminals")
+    (tmp_path / "script.yaml").write_text(SCRIPT)
+    terminal, child = pty.openpty()
+    command = [sys.executable, "-m", "llm_mock", "serve", "script.yaml"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=child, stderr=child) as process:
+        os.close(child)
+        shown = b""
+        while not shown.endswith(b"(press Ctrl-C to stop)\r\n"):
+            shown += os.read(terminal, 4096)
+        process.send_signal(signal.SIGINT)
+        shown = b""
+        with suppress(OSError):  # how Linux says that nobody has the other end any more
+            while piece := os.read(terminal, 4096):
+                shown += piece
+    os.close(terminal)
+    assert shown == b"\r\nEnded after 0 calls.\r\n"
 
 
 def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:

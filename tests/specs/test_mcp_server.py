@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from llm_mock.agents import MCPServer
 from llm_mock.agents.pool import ServerPool, get_server_pool
 from llm_mock.errors import InvalidFile, ServerError
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
+from llm_mock.specs.mcp_server import main
 from llm_mock.specs.tools_server import RunningTools, run_tools_server
 from tests.agents.processes import processes_with, wait_until_gone
 
@@ -410,3 +412,15 @@ def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, projec
     assert "cleaning\n" in stderr
     assert "The cleanup of the plugin 'failing' failed: OSError: no chart to close" in stderr
     assert cleaned(project) == "0\n"
+
+
+def test_the_help_names_the_values_of_its_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["mcp_server", "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    text = capsys.readouterr().out
+    assert text.startswith("usage: python -m llm_mock.specs.mcp_server ")
+    for option in (r"--plugins \[PATH ...\]", "--allow-host HOST", "--http FILE"):
+        assert re.search(rf"^  {option}(\s|$)", text, re.MULTILINE)
