@@ -177,9 +177,9 @@ class RealtimeSocket:
             return self._build_error_turn(event, text, "missing_required_parameter", "session")
         if given.get("type") == "transcription":
             return self._refuse(event, "A transcription session is not supported.")
-        wrong = _find_wrong_type(given)
-        if wrong:
-            return self._build_type_error_turn(event, f"session.{wrong}", FIELD_TYPES[wrong])
+        refused = self._check_types(event, "session", given)
+        if refused is not None:
+            return refused
         given_audio = given.get("audio") or {}
         audio = {**self.session["audio"], **given_audio}
         self.session = {**self.session, **given, "audio": audio}
@@ -237,9 +237,9 @@ class RealtimeSocket:
     def _create_response(self, event: JSONObject) -> RealtimeTurn:
         given = event.get("response")
         settings = given if isinstance(given, dict) else {}
-        wrong = _find_wrong_type(settings)
-        if wrong:
-            return self._build_type_error_turn(event, f"response.{wrong}", FIELD_TYPES[wrong])
+        refused = self._check_types(event, "response", settings)
+        if refused is not None:
+            return refused
         default = self.session["output_modalities"]
         modalities = settings.get("output_modalities") or default
         if modalities != ["text"]:
@@ -270,14 +270,22 @@ class RealtimeSocket:
         text = f"Item with item_id not found: {event.get('item_id')}"
         return self._build_error_turn(event, text, "item_not_found", "item_id")
 
-    def _build_type_error_turn(
+    def _check_types(
         self,
         event: JSONObject,
-        param: str,
-        expected: str,
-    ) -> RealtimeTurn:
-        text = f"Invalid type for '{param}': expected {expected}."
-        return self._build_error_turn(event, text, "invalid_type", param)
+        key: str,
+        settings: JSONObject,
+    ) -> RealtimeTurn | None:
+        """Return the turn for a field of a session or a response that has another type."""
+        for name, expected in FIELD_TYPES.items():
+            value = settings.get(name)
+            objects = value if expected == OBJECTS else [value]
+            is_right = isinstance(objects, list) and all(isinstance(each, dict) for each in objects)
+            if value is not None and not is_right:
+                param = f"{key}.{name}"
+                text = f"Invalid type for '{param}': expected {expected}."
+                return self._build_error_turn(event, text, "invalid_type", param)
+        return None
 
     def _build_error_turn(
         self, event: JSONObject, text: str, code: str | None = None, param: str | None = None
@@ -295,18 +303,6 @@ class RealtimeSocket:
         """Return an error event, which contains the id of the client's invalid event."""
         error = {**details, "event_id": event.get("event_id")}
         return self.make_event("error", error=error)
-
-
-def _find_wrong_type(settings: JSONObject) -> str:
-    """Return the field of a session or a response that has another type; empty without one."""
-    for name, expected in FIELD_TYPES.items():
-        value = settings.get(name)
-        if value is None:
-            continue
-        objects = value if expected == OBJECTS else [value]
-        if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):
-            return name
-    return ""
 
 
 def _has_audio(item: JSONObject) -> bool:
