@@ -26,14 +26,14 @@ TOOLS = [
 ]
 MODELS = {
     "openai/gpt-4o": "gpt-4o",
-    "anthropic/claude-opus-4-5": "claude-opus-4-5",
+    "anthropic/claude-opus-4-6": "claude-opus-4-6",
     "gemini/gemini-2.5-pro": "gemini-2.5-pro",
     "mistral/mistral-large-latest": "mistral-large-latest",
     "groq/llama-3.3-70b-versatile": "llama-3.3-70b-versatile",
     "openrouter/deepseek/deepseek-chat": "deepseek/deepseek-chat",
     "deepseek/deepseek-chat": "deepseek-chat",
     "xai/grok-4": "grok-4",
-    "vertex_ai/claude-opus-4-5": "claude-opus-4-5",
+    "vertex_ai/claude-opus-4-6": "claude-opus-4-6",
 }
 
 every_model = pytest.mark.parametrize(("name", "model"), MODELS.items(), ids=MODELS)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 MODELS = {
     "openai-chat:gpt-4o": "gpt-4o",
     "openai-responses:gpt-5": "gpt-5",
-    "anthropic:claude-opus-4-5": "claude-opus-4-5",
+    "anthropic:claude-opus-4-6": "claude-opus-4-6",
     "google:gemini-2.5-pro": "gemini-2.5-pro",
     "groq:llama-3.3-70b-versatile": "llama-3.3-70b-versatile",
     "mistral:mistral-large-latest": "mistral-large-latest",
@@ -117,10 +117,10 @@ def test_claude_on_vertex_ai(mock_llm_responses: LLMMock) -> None:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    mock_llm_responses.set("claude-opus-4-5", Reply(chunks=["Hel", "lo!"]))
+    mock_llm_responses.set("claude-opus-4-6", Reply(chunks=["Hel", "lo!"]))
     client = AsyncAnthropicVertex(region="us-east5", project_id="p")
     provider = AnthropicProvider(anthropic_client=client)
-    agent = Agent(AnthropicModel("claude-opus-4-5", provider=provider))
+    agent = Agent(AnthropicModel("claude-opus-4-6", provider=provider))
     assert agent.run_sync("Say hello").output == "Hello!"
     assert list(agent.run_stream_sync("Say hello").stream_text(debounce_by=None))[-1] == "Hello!"
     assert mock_llm_responses.last_call["provider"] == "vertex"
@@ -294,7 +294,7 @@ class Place(BaseModel):
 
 
 agent = Agent("openai-chat:gpt-5")
-finder = Agent("anthropic:claude-opus-4-5", output_type=Place)
+finder = Agent("anthropic:claude-opus-4-6", output_type=Place)
 counter = Agent("openai-responses:gpt-5", output_type=list[int], tools=[print])
 asked = []
 

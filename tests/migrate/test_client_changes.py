@@ -111,7 +111,7 @@ APP = """
 
     def send(client, **options):
         return client.messages.create(
-            model="claude-opus-4-5", max_tokens=9, messages=MESSAGES, **options
+            model="claude-opus-4-6", max_tokens=9, messages=MESSAGES, **options
         )
 
     def claude():

@@ -11,7 +11,7 @@ from tests.libraries.scenario import PROMPT, SCHEMA, Weather, weather
 REQUIREMENTS = "anthropic>=2"
 ENVIRONMENT = "sdks"
 ASKS = "Anthropic"
-MODEL = "claude-opus-4-5"
+MODEL = "claude-opus-4-6"
 REQUEST: dict[str, Any] = {
     "model": MODEL,
     "max_tokens": 500,

@@ -21,7 +21,7 @@ from tests.libraries.scenario import weather as get_weather
 REQUIREMENTS = "claude-agent-sdk"
 ENVIRONMENT = "sdks"
 ASKS = "Anthropic, through the server"
-MODEL = "claude-opus-4-5"
+MODEL = "claude-opus-4-6"
 SERVED = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 VARIABLES = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false"}
 SETTING = (

@@ -9,6 +9,6 @@ from tests.libraries.chat_models import ChatModelUsage
 REQUIREMENTS = "langchain-anthropic>=1.7 langchain>=1.4"
 ENVIRONMENT = "agents"
 ASKS = "Anthropic"
-MODEL = "claude-opus-4-5"
+MODEL = "claude-opus-4-6"
 usage = ChatModelUsage(ChatAnthropic, MODEL)
 plain, streamed, tools, structured, asynchronous, retried = usage.functions

@@ -12,7 +12,7 @@ from tests.libraries.scenario import PROMPT, SCHEMA, Weather, weather
 REQUIREMENTS = "litellm>=1.106 mcp>=2.3,<3"
 ENVIRONMENT = "litellm"
 ASKS = "Anthropic"
-MODEL = "claude-opus-4-5"
+MODEL = "claude-opus-4-6"
 VARIABLES = {"ANTHROPIC_API_KEY": "test"}
 NAME = f"anthropic/{MODEL}"
 MESSAGES: list[Any] = [{"role": "user", "content": PROMPT}]

@@ -9,7 +9,7 @@ from tests.libraries.scenario import PROMPT, Weather, weather
 REQUIREMENTS = "pydantic-ai-slim[openai,anthropic,google,groq,mistral,bedrock]>=2.60"
 ENVIRONMENT = "agents"
 ASKS = "Anthropic"
-MODEL = "claude-opus-4-5"
+MODEL = "claude-opus-4-6"
 VARIABLES = {"ANTHROPIC_API_KEY": "test"}
 NAME = f"anthropic:{MODEL}"
 
