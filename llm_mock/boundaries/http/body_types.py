@@ -77,6 +77,14 @@ ANY_OBJECT = Shape(dict)
 TEXTS = Shape(list, items=TEXT)
 TEXT_OR_OBJECT = Shape(str, dict)
 _AUDIO_FIELDS = _make_fields(TEXT, "data", "format")
+_OPENAI_FIELDS = {
+    "store": FLAG,
+    "parallel_tool_calls": FLAG,
+    "top_logprobs": INTEGER,
+    "user": TEXT,
+    "safety_identifier": TEXT,
+    "prompt_cache_key": TEXT,
+}
 _SAMPLING_FIELDS = {
     "temperature": NUMBER,
     "top_p": NUMBER,
@@ -113,6 +121,8 @@ _CHAT_MESSAGE = _make_object(
 _ALLOWED_TOOLS = _make_object(mode=TEXT, tools=Shape(list, items=ANY_OBJECT))
 CHAT = _make_object(
     _SAMPLING_FIELDS,
+    _OPENAI_FIELDS,
+    _make_fields(NUMBER, "frequency_penalty", "presence_penalty"),
     _make_fields(INTEGER, "n", "max_tokens", "max_completion_tokens", "seed"),
     _make_fields(ANY_OBJECT, "stream_options", "metadata"),
     function_call=TEXT_OR_OBJECT,
@@ -144,10 +154,11 @@ _RESPONSES_TOOL = _make_object(
 _RESPONSES_FORMAT = _make_object(_make_fields(TEXT, "type", "name"), schema=ANY_OBJECT)
 RESPONSES = _make_object(
     _SAMPLING_FIELDS,
+    _OPENAI_FIELDS,
     _make_fields(TEXT, "instructions", "previous_response_id", "truncation"),
-    _make_fields(FLAG, "store", "parallel_tool_calls"),
-    _make_fields(ANY_OBJECT, "metadata", "reasoning"),
-    max_output_tokens=INTEGER,
+    _make_fields(INTEGER, "max_output_tokens", "max_tool_calls"),
+    _make_fields(ANY_OBJECT, "metadata", "prompt", "reasoning", "stream_options"),
+    background=FLAG,
     input=Shape(str, list, items=_RESPONSES_ITEM),
     text=_make_object(format=_RESPONSES_FORMAT),
     tools=Shape(list, items=_RESPONSES_TOOL),

@@ -19,6 +19,8 @@ SINGULAR_TERMS = {
     float: "a decimal",
     list: "an array",
 }
+VALUE_TERMS = {**SINGULAR_TERMS, float: "a decimal number", type(None): "null"}
+"""OpenAI's terms for the values of these types; all others are objects."""
 PLURAL_TERMS = {
     str: "strings",
     bool: "booleans",
@@ -71,9 +73,7 @@ class ErrorFormat:
         """Return the error for a body with a value of the wrong type."""
         path = format_path(mismatch.path)
         expected = _format_expected(mismatch.expected)
-        got = SINGULAR_TERMS.get(type(mismatch.value), "an object")
-        if mismatch.value is None:
-            got = "null"
+        got = VALUE_TERMS.get(type(mismatch.value), "an object")
         message = f"Invalid type for '{path}': expected {expected}, but got {got} instead."
         return WireError(400, message, code="invalid_type", param=path)
 
@@ -118,6 +118,8 @@ def _format_expected(shape: Shape) -> str:
     # In this order, as OpenAI names the simple types before the nested ones.
     order = (str, bool, int, float, list, dict)
     kinds = [kind for kind in order if kind in shape.types]
+    if float in kinds and int in kinds:
+        kinds.remove(int)
     terms = [_format_type(kind, shape) for kind in kinds]
     if len(terms) == 1:
         return terms[0]

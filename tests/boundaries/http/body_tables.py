@@ -19,6 +19,11 @@ def _texts(*names: str) -> Rows:
 _AUDIO = _texts("data", "format")
 _URL = ("str dict", _texts("url"))
 _NAMED_SCHEMA = {**_texts("type", "name"), "schema": "dict"}
+_OPENAI_FIELDS = {
+    **_texts("user", "safety_identifier", "prompt_cache_key"),
+    **dict.fromkeys(("store", "parallel_tool_calls"), "bool"),
+    "top_logprobs": "int",
+}
 
 # https://platform.openai.com/docs/api-reference/chat/create, and Mistral's bare URLs and audio
 _CHAT_PART = {
@@ -47,6 +52,8 @@ CHAT: Rows = {
     "max_tokens": "int",
     "max_completion_tokens": "int",
     "seed": "int",
+    **_OPENAI_FIELDS,
+    **dict.fromkeys(("frequency_penalty", "presence_penalty"), "int float"),
     "stream_options": "dict",
     "metadata": "dict",
     "tool_choice": ("str dict", {"allowed_tools": ("dict", _ALLOWED_TOOLS)}),
@@ -93,11 +100,10 @@ RESPONSES: Rows = {
     "temperature": "int float",
     "top_p": "int float",
     "stream": "bool",
-    "store": "bool",
-    "parallel_tool_calls": "bool",
-    "metadata": "dict",
-    "reasoning": "dict",
-    "max_output_tokens": "int",
+    "background": "bool",
+    **_OPENAI_FIELDS,
+    **dict.fromkeys(("metadata", "prompt", "reasoning", "stream_options"), "dict"),
+    **dict.fromkeys(("max_output_tokens", "max_tool_calls"), "int"),
     "input": ("str list", {"[]": ("dict", _RESPONSES_ITEM)}),
     "text": ("dict", {"format": ("dict", _NAMED_SCHEMA)}),
     "tools": (

@@ -182,7 +182,7 @@ MISTRAL_TYPES = {
 OPENAI_VALUES = {
     "str": "a string",
     "int": "an integer",
-    "float": "a decimal",
+    "float": "a decimal number",
     "bool": "a boolean",
     "list": "an array",
     "dict": "an object",
@@ -263,7 +263,8 @@ def test_a_wrong_type_is_said_in_the_words_of_the_provider(name: str, kind: str)
     [
         (body_types.Shape(str, list), "one of a string or array"),
         (body_types.Shape(dict, list, str), "one of a string or array or object"),
-        (body_types.Shape(int, float), "one of an integer or decimal"),
+        (body_types.Shape(int, float), "a decimal"),
+        (body_types.Shape(int, float, str), "one of a string or decimal"),
         (body_types.Shape(list, items=body_types.Shape(str)), "an array of strings"),
         (body_types.Shape(list, items=body_types.Shape(bool)), "an array of booleans"),
         (body_types.Shape(list, items=body_types.Shape(int)), "an array of integers"),

@@ -412,11 +412,28 @@ HELLO = [{"role": "user", "content": "Hello"}]
         ),
         ("responses", {"model": "m"}, 400, "Missing required parameter: 'input'."),
         ("gemini", {}, 400, "contents is not specified"),
-        (
-            "mistral",
-            {"model": "m", "messages": HELLO, "temperature": "warm"},
-            422,
-            "Input should be a valid number",
+        *(
+            (
+                "mistral",
+                {"model": "m", "messages": HELLO, name: "warm"},
+                422,
+                "Input should be a valid number",
+            )
+            for name in ("temperature", "frequency_penalty")
+        ),
+        *(
+            (
+                api,
+                {"model": "m", field: HELLO, name: value},
+                400,
+                f"Invalid type for '{name}': expected {expected} instead.",
+            )
+            for api, field in (("chat", "messages"), ("responses", "input"))
+            for name, value, expected in (
+                ("temperature", "hot", "a decimal, but got a string"),
+                ("top_logprobs", 1.5, "an integer, but got a decimal number"),
+                ("store", "yes", "a boolean, but got a string"),
+            )
         ),
         ("embeddings", {"model": "m"}, 400, "Missing required parameter: 'input'."),
         (

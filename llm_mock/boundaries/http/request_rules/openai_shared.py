@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.boundaries.http.error_formats import VALUE_TERMS
 from llm_mock.boundaries.http.request_rules.json_schemas import (
     find_array_problem,
     find_strict_problem,
@@ -31,8 +32,6 @@ LONGEST_NAME = 64
 MOST_METADATA = 16
 LONGEST_KEY = 64
 LONGEST_VALUE = 512
-JSON_TYPES = {bool: "a boolean", int: "an integer", float: "a decimal number", list: "an array"}
-"""The names of JSON types in messages; all other values are objects."""
 
 OUT_OF_RANGE = Rule(
     "number-out-of-range",
@@ -198,8 +197,8 @@ def _find_metadata_error(key: str, value: object) -> WireError | None:
         )
         return make_error(message, param, code="property_name_above_max_length")
     if not isinstance(value, str):
-        kind = "null" if value is None else JSON_TYPES.get(type(value), "an object")
-        message = f"Invalid type for '{param}': expected a string, but got {kind} instead."
+        got = VALUE_TERMS.get(type(value), "an object")
+        message = f"Invalid type for '{param}': expected a string, but got {got} instead."
         return make_error(message, param, code="invalid_type")
     if len(value) > LONGEST_VALUE:
         message = (
