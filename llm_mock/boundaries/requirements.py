@@ -67,18 +67,22 @@ def _is_set_by_constructor(owner: type, name: str) -> bool:
 def describe_change(library: ModuleType, name: str) -> str:
     """Return the message for a library that lacks a name; its calls are refused."""
     package = library.__name__.partition(".")[0]
-    version = _get_version(library, package)
+    version = _find_version(library, package)
+    changed, older = package, f"an older {package}"
+    if version is not None:
+        changed, older = f"{package} {version}", f"{package}<{version}"
     return (
-        f"{package} {version} changed {name}, which llm_mock needs; calls by {package} are "
-        f"refused, and nothing is sent. Install {package}<{version}, and please report this."
+        f"{changed} changed {name}, which llm_mock needs; calls by {package} are refused, and "
+        f"nothing is sent. Install {older}, and please report this."
     )
 
 
-def _get_version(library: ModuleType, package: str) -> str:
+def _find_version(library: ModuleType, package: str) -> str | None:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return str(getattr(library, "__version__", "(unknown version)"))
+        version: str | None = getattr(library, "__version__", None)
+        return version
 
 
 def refuse(message: str) -> None:

@@ -183,6 +183,13 @@ def test_a_changed_library_is_named_by_its_package_and_version(
     )
 
 
+def test_a_changed_library_without_a_version_is_named_by_its_package() -> None:
+    assert describe_change(ModuleType("own_library.pool"), "Pool.connect") == (
+        "own_library changed Pool.connect, which llm_mock needs; calls by own_library are refused, "
+        "and nothing is sent. Install an older own_library, and please report this."
+    )
+
+
 def remove(module: ModuleType, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a name out of a library."""
     *parents, last = path.split(".")
