@@ -137,19 +137,21 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt the modules of all tests from garbage collection, which takes a second with them."""
+    """Exempt the modules of all tests from garbage collection, which takes seconds with them."""
     gc.enable()
-    gc.collect()
     gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
     """Let plugins see all objects again: Hypothesis asks which of them are referred to."""
+    # What the last tests left, without the rest.
+    gc.collect()
     gc.unfreeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the bytecode of files that tests made."""
+    """Exempt all objects again, as pytest collects twice, and remove what tests compiled."""
+    gc.freeze()
     if not hasattr(config, "workerinput"):
         temporary = Path(tempfile.gettempdir()).parts[1:]
         shutil.rmtree(BYTECODE.joinpath(*temporary), ignore_errors=True)
