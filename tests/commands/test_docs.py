@@ -20,6 +20,12 @@ def read(*words: str) -> str:
     return result.output
 
 
+@pytest.fixture(scope="module")
+def api() -> str:
+    """Return the page of the API, which takes a while to make."""
+    return read("api")
+
+
 def test_the_pages_are_listed_with_their_titles() -> None:
     end = "\n\nOpen a page: llm-mock docs replies\nSearch all pages: llm-mock docs rate limit\n"
     assert read().endswith(end)
@@ -140,18 +146,17 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
         ),
     ],
 )
-def test_the_page_of_the_api_has_signatures_and_docstrings(expected: str) -> None:
-    assert expected in read("api")
+def test_the_page_of_the_api_has_signatures_and_docstrings(expected: str, api: str) -> None:
+    assert expected in api
 
 
-def test_the_page_of_the_api_has_readable_lines() -> None:
-    text = read("api")
-    assert max(map(len, re.findall(r"^ {4}\w+\(.*", text, re.MULTILINE))) <= 90
-    assert "refusal=None, body=...,\n        events=None, candidates=None," in text
+def test_the_page_of_the_api_has_readable_lines(api: str) -> None:
+    assert max(map(len, re.findall(r"^ {4}\w+\(.*", api, re.MULTILINE))) <= 90
+    assert "refusal=None, body=...,\n        events=None, candidates=None," in api
 
 
-def test_the_page_of_the_api_begins_with_its_contents() -> None:
-    introduction, *_ = read("api").partition("\n## ")
+def test_the_page_of_the_api_begins_with_its_contents(api: str) -> None:
+    introduction, *_ = api.partition("\n## ")
     assert "To find an entry, search for its heading, such as `### llm_mock.Reply`.\n\n- " in (
         introduction
     )
@@ -164,11 +169,10 @@ def test_the_page_of_the_api_begins_with_its_contents() -> None:
     assert introduction.endswith("errors.JudgeError\n")
 
 
-def test_the_contents_name_each_entry_once() -> None:
-    text = read("api")
-    introduction, *_ = text.partition("\n## ")
+def test_the_contents_name_each_entry_once(api: str) -> None:
+    introduction, *_ = api.partition("\n## ")
     listed = re.findall(r"[\w.]+(?=,|\n)", introduction.partition("- The mock: ")[2])
-    headings = re.findall(r"^### (?:llm_mock\.)?(.+)$", text, re.MULTILINE)
+    headings = re.findall(r"^### (?:llm_mock\.)?(.+)$", api, re.MULTILINE)
     assert listed == headings
 
 
@@ -182,10 +186,9 @@ def test_the_contents_name_each_entry_once() -> None:
         "then=..., *, ",
     ],
 )
-def test_a_default_is_a_value_not_the_name_of_a_constant(default: str) -> None:
-    text = read("api")
-    assert default in text
-    signatures = "".join(re.findall(r"^ {4}\w+\(.*\n(?: {8}.*\n)*", text, re.MULTILINE))
+def test_a_default_is_a_value_not_the_name_of_a_constant(default: str, api: str) -> None:
+    assert default in api
+    signatures = "".join(re.findall(r"^ {4}\w+\(.*\n(?: {8}.*\n)*", api, re.MULTILINE))
     assert not re.search(r"=[A-Z_]{3,}\b", signatures)
 
 
@@ -200,20 +203,20 @@ def test_a_default_is_a_value_not_the_name_of_a_constant(default: str) -> None:
         *("Call._simple_messages", "templates._", "__init__"),
     ],
 )
-def test_the_page_of_the_api_shows_nothing_internal(unreadable: str) -> None:
-    assert unreadable not in read("api")
+def test_the_page_of_the_api_shows_nothing_internal(unreadable: str, api: str) -> None:
+    assert unreadable not in api
 
 
-def test_each_member_is_described_once() -> None:
-    headings = re.findall(r"^#{3,4} (.+)$", read("api"), re.MULTILINE)
+def test_each_member_is_described_once(api: str) -> None:
+    headings = re.findall(r"^#{3,4} (.+)$", api, re.MULTILINE)
     assert len(headings) > 300
     assert len(headings) == len(set(headings))
 
 
-def test_the_page_of_the_api_needs_no_extra(run_python: RunPython) -> None:
+def test_the_page_of_the_api_needs_no_extra(run_python: RunPython, api: str) -> None:
     missing = "sys.modules |= dict.fromkeys(('tenacity', 'mcp', 'rich', 'jinja2'))"
     code = f"import sys; {missing}; from llm_mock.cli import main; main(['docs', 'api'])"
-    assert run_python(code).stdout.strip() == read("api").strip()
+    assert run_python(code).stdout.strip() == api.strip()
 
 
 def test_a_section_with_a_word_in_its_heading_comes_first() -> None:

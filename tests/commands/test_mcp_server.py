@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("mcp")
 pytest.importorskip("rich")
 
-from llm_mock.agents import MCPServer
+from llm_mock.agents import CLIServer, MCPServer
 from llm_mock.agents.pool import ServerPool
+from llm_mock.agents.tools import ToolAnswer
+from llm_mock.cli import main
+from llm_mock.commands import mcp_server
 from llm_mock.commands.mcp_server import ServerTools
+from llm_mock.support.json_types import JSONObject
+from tests.specs.local_tools import local_tools as local_tools
 
 ROLE = "apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: helper}\nspec: {role: You help.}\n"
 SUITE = """\
@@ -54,6 +60,22 @@ def pool() -> Iterator[ServerPool]:
     pool.close()
 
 
+@pytest.fixture
+def same_process(monkeypatch: pytest.MonkeyPatch, local_tools: None) -> None:
+    """Run the commands of the server without processes, for tests of what they are told to do."""
+    monkeypatch.setattr(mcp_server, "execute", execute_in_this_process)
+
+
+async def execute_in_this_process(server: CLIServer, _: object, timeout: float) -> ToolAnswer:
+    """Run `python -m llm_mock …` by click, in place of `command_line.execute`."""
+    command = list(server.command)
+    assert command[:3] == [sys.executable, "-m", "llm_mock"]
+    assert timeout > 0
+    result = CliRunner().invoke(main, command[3:], prog_name="llm-mock", env=dict(server.env))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return ToolAnswer(result.output, is_error=result.exit_code != 0)
+
+
 def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPool) -> None:
     server = MCPServer([sys.executable, "-m", "llm_mock", "mcp"], cwd=project)
     tools = {tool.name: tool for tool in pool.tools([server])}
@@ -71,15 +93,47 @@ def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPo
     assert "One: assert_equals(actual=1, expected=2): 1 is not 2" in ran["output"]
 
 
+def dry_run_in_narrow_terminal(
+    arguments: dict[str, Any], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> JSONObject:
+    """Make a dry run, whose output is plain and as wide for an agent in any terminal."""
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    result = asyncio.run(ServerTools().dry_run(**arguments))
+    assert "\x1b" not in result["output"]
+    return result
+
+
+SUITE_AND_ROLE = {"path": "suite.yaml", "role": "role.yaml"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "passed", "said"),
     [
-        ({"path": "suite.yaml", "role": "role.yaml"}, False, "Output does not contain 'Bye'"),
-        ({"path": "suite.yaml", "role": "role.yaml", "only": "polite"}, True, "1/1 passed"),
+        (SUITE_AND_ROLE, False, "Output does not contain 'Bye'"),
+        ({**SUITE_AND_ROLE, "only": "polite"}, True, "1/1 passed"),
+    ],
+)
+def test_a_dry_run_is_a_process_that_says_what_came_of_it(
+    arguments: dict[str, Any],
+    passed: bool,
+    said: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = dry_run_in_narrow_terminal(arguments, project, monkeypatch)
+    assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed", "said"),
+    [
         ({"path": "suite.yaml"}, False, "the suite has no role and no target: pass a role"),
         ({"path": "spec.yaml"}, True, "1/1 passed"),
     ],
 )
+@pytest.mark.usefixtures("same_process")
 def test_a_dry_run_says_what_came_of_it(
     arguments: dict[str, Any],
     passed: bool,
@@ -87,13 +141,8 @@ def test_a_dry_run_says_what_came_of_it(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(project)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    # The output is as wide for an agent in a narrow terminal.
-    monkeypatch.setenv("COLUMNS", "20")
-    result = asyncio.run(ServerTools().dry_run(**arguments))
+    result = dry_run_in_narrow_terminal(arguments, project, monkeypatch)
     assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
-    assert "\x1b" not in result["output"]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +154,7 @@ def test_a_dry_run_says_what_came_of_it(
         ("run", {"role": "role.yaml"}, "A role is for suites"),
     ],
 )
+@pytest.mark.usefixtures("same_process")
 def test_an_argument_without_effect_on_a_plain_language_test_is_an_error(
     tool: str,
     arguments: dict[str, Any],
@@ -117,6 +167,7 @@ def test_an_argument_without_effect_on_a_plain_language_test_is_an_error(
     assert (result["passed"], problem in result["output"]) == (False, True), result["output"]
 
 
+@pytest.mark.usefixtures("same_process")
 def test_the_filter_selects_a_plain_language_test_by_its_name(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +203,7 @@ verdict: {pass_if: it holds, fail_if: it does not}
         ("spec.yaml", UNJUDGED_SPEC, {}, "NOT CHECKED"),
     ],
 )
+@pytest.mark.usefixtures("same_process")
 def test_a_dry_run_that_checks_nothing_has_not_passed(
     path: str,
     text: str,
@@ -168,14 +220,6 @@ def test_a_dry_run_that_checks_nothing_has_not_passed(
     assert "Nothing was checked" in result["output"]
 
 
-FORCED = """
-from llm_mock.specs import steps
-from llm_mock.checks import evaluation
-evaluation._get_skip_reason = lambda *_: "Skipped: on purpose"
-steps.RESULT_FIELDS.clear()
-"""
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -183,13 +227,14 @@ steps.RESULT_FIELDS.clear()
         {"path": "spec.yaml"},
     ],
 )
+@pytest.mark.usefixtures("same_process")
 def test_no_run_passes_if_no_check_is_evaluated(
     arguments: dict[str, Any], project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
     assert asyncio.run(ServerTools().dry_run(**arguments))["passed"] is True
-    (project / "sitecustomize.py").write_text(FORCED)
-    monkeypatch.setenv("PYTHONPATH", str(project))
+    monkeypatch.setattr("llm_mock.checks.evaluation._get_skip_reason", lambda *_: "Skipped: x")
+    monkeypatch.setattr("llm_mock.specs.steps.RESULT_FIELDS", {})
     result = asyncio.run(ServerTools().dry_run(**arguments))
     assert result["passed"] is False
     assert "Nothing was checked" in result["output"]
@@ -216,6 +261,7 @@ def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.M
         ("nowhere.yaml", "nowhere.yaml: cannot be read"),
     ],
 )
+@pytest.mark.usefixtures("same_process")
 def test_what_cannot_be_run_is_told(
     path: str, problem: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

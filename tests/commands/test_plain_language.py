@@ -13,6 +13,10 @@ from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.cli import main
 from llm_mock.specs.file_kinds import find_kind
 from llm_mock.support import yaml_files
+from tests.specs.local_tools import local_tools as local_tools
+from tests.specs.local_tools import tool_process as tool_process
+
+pytestmark = pytest.mark.usefixtures("local_tools")
 
 ROLE = """\
 apiVersion: llm-mock/v1
@@ -228,6 +232,7 @@ def test_a_plain_language_test_is_repeated_and_compared_with_a_baseline(project:
     assert run("--dry-run", "tests/llm", "--baseline", "before.json").exit_code == 0
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_a_live_run_asks_the_model_and_counts_its_calls_tokens_and_cost(
     project: Path, mock_llm_responses: LLMMock
 ) -> None:
@@ -387,6 +392,7 @@ def test_an_error_of_the_driver_fails_the_case_with_its_message(
     assert "The command 'claude' was not found in PATH" in result.stdout
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_the_time_of_a_test_is_limited(project: Path) -> None:
     text = UNCHECKED.replace("seconds: 0", "seconds: 30")
     write(project, "tests/llm/sums.yaml", text)
@@ -394,6 +400,7 @@ def test_the_time_of_a_test_is_limited(project: Path) -> None:
     assert (result.exit_code, "Timed out after 0.5 s" in result.stdout) == (1, True), result.output
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_a_plugin_asks_no_real_model_in_a_dry_run(project: Path) -> None:
     plugin = """
 import os

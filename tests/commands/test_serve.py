@@ -12,7 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -482,33 +482,46 @@ def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(
     assert any("could not be recorded" in line for line in served.ended())
 
 
-@pytest.mark.parametrize("name", ["own", "openai", "o.w_n-1"])
 @pytest.mark.parametrize("path", ["", "/gateway/"])
-def test_a_server_of_ones_own_is_asked_once_and_recorded(
-    serve: Serve, tmp_path: Path, name: str, path: str
+def test_servers_of_ones_own_are_asked_once_and_recorded(
+    serve: Serve, tmp_path: Path, path: str
 ) -> None:
-    def ask(served: Served, test: str = "") -> list[Any]:
+    names = ("own", "openai", "o.w_n-1")
+
+    def ask(served: Served, name: str, test: str = "") -> list[Any]:
         url = f"{served.url}{test}/{name}/v1"
+        # What one server was asked does not answer for another.
+        question: Any = [{"role": "user", "content": f"Hello, {name}"}]
         with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
             # First: an SDK stops at the last event, maybe before the server has written it.
-            stream = client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+            stream = client.chat.completions.create(model="m", messages=question, stream=True)
             answers: list[Any] = list(stream)
-            answers.append(client.chat.completions.create(model="gpt-4o", messages=QUESTION))
-            answers.append(client.embeddings.create(model="o", input="a", encoding_format="float"))
-        assert served.ended()[-1] == "Ended after 3 calls."
+            answers.append(client.chat.completions.create(model="gpt-4o", messages=question))
+            answers.append(client.embeddings.create(model="o", input=name, encoding_format="float"))
         return [answer.model_dump() for answer in answers]
 
-    with provider_served(ProviderServer()) as provider:
-        arguments = ("--record", "calls.yaml", "--upstream", f"{name}={provider.url}{path}")
+    recorded = {}
+    with ExitStack() as stack:
+        arguments = ["--record", "calls.yaml"]
+        providers = {}
+        for name in names:
+            providers[name] = stack.enter_context(provider_served(ProviderServer()))
+            arguments += ["--upstream", f"{name}={providers[name].url}{path}"]
         served = serve(*arguments)
-        assert served.ready.rstrip().endswith(f"{served.url}/{name}  (press Ctrl-C to stop)")
-        recorded = ask(served)
-        assert recorded[-2]["choices"][0]["message"]["content"] == TEXT
-        assert len(provider.requests) == 3
-        assert {path.rpartition("/v1/")[0] for path in provider.paths} == {path.rstrip("/")}
+        urls = "  ".join(f"{served.url}/{name}" for name in names)
+        assert served.ready.rstrip().endswith(f"{urls}  (press Ctrl-C to stop)")
+        for name, provider in providers.items():
+            recorded[name] = ask(served, name)
+            assert recorded[name][-2]["choices"][0]["message"]["content"] == TEXT, name
+            assert len(provider.requests) == 3, name
+            roots = {asked.rpartition("/v1/")[0] for asked in provider.paths}
+            assert roots == {path.rstrip("/")}, name
+        assert served.ended()[-1] == "Ended after 9 calls."
     assert KEY not in (tmp_path / "calls.yaml").read_text()
-    # The provider is gone.
-    assert ask(serve(*arguments), "/t/test-7") == recorded
+    # The providers are gone.
+    served = serve(*arguments)
+    assert {name: ask(served, name, "/t/test-7") for name in names} == recorded
+    assert served.ended()[-1] == "Ended after 9 calls."
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,15 @@ from llm_mock.specs import Step, StepResult, Verdict
 from llm_mock.specs.drivers import DryRun
 from llm_mock.specs.steps import Deadline, StepRunner
 
+from .local_tools import local_tools as local_tools
+from .local_tools import tool_process as tool_process
 from .projects import Project, statuses
 from .projects import project as project
 
+pytestmark = pytest.mark.usefixtures("local_tools")
 
+
+@pytest.mark.usefixtures("tool_process")
 def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Project) -> None:
     verdict = project.run(
         """\
@@ -87,6 +92,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_every_kind_of_failure_is_told_and_a_teardown_goes_on_after_it(project: Project) -> None:
     steps = "\n".join(f"  - {step}" for step in FAILURES).replace("name: ", "name: Step ")
     verdict = project.run(f"steps: [{{tool: shop_open, save_as: shop}}]\nteardown:\n{steps}")
@@ -245,6 +251,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_the_result_of_a_tool_keeps_its_type(project: Project) -> None:
     (project.root / "tests/llm/plugins/typed.py").write_text(TYPED)
     steps = ""
@@ -345,6 +352,7 @@ def test_the_model_of_a_dry_run_is_its_name() -> None:
     assert DryRun().model_id == "dry run"
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_secrets_are_in_no_result(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_API_KEY", "open-sesame-42")
     told: list[Any] = []

@@ -18,8 +18,12 @@ from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
 from llm_mock.specs.prompt import render_prompt
 
+from .local_tools import local_tools as local_tools
+from .local_tools import tool_process as tool_process
 from .projects import Project, statuses
 from .projects import project as project
+
+pytestmark = pytest.mark.usefixtures("local_tools")
 
 PARTS = """\
 setup: [{tool: shop_open, save_as: shop}]
@@ -98,6 +102,7 @@ def test_a_failed_teardown_makes_the_test_fail(project: Project, said: str, beco
     ]
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_a_failed_cleanup_makes_the_test_fail(project: Project) -> None:
     plugin = "from llm_mock.specs import LLMPlugin\n\nclass Till(LLMPlugin):\n    async def cleanup(self): 1 / 0\n"  # noqa: E501
     (project.tests / "plugins" / "till.py").write_text(plugin)
@@ -109,6 +114,7 @@ def test_a_failed_cleanup_makes_the_test_fail(project: Project) -> None:
     assert project.journal[-1] == "cleanup"
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_after_an_interrupt_the_teardown_is_not_waited_for_as_long_as_the_test_had(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +129,7 @@ def test_after_an_interrupt_the_teardown_is_not_waited_for_as_long_as_the_test_h
     assert project.journal == ["sell pear", "wait", "cleanup"]
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_a_test_that_takes_too_long_fails_with_what_was_done(project: Project) -> None:
     steps = "steps: [{tool: shop_sell, args: {item: apple}}, {name: Wait, tool: shop_wait_for_ever}, {tool: shop_open}]\n"  # noqa: E501
     start = time.monotonic()
@@ -192,6 +199,7 @@ def test_a_dry_run_connects_to_this_machine_alone_unless_told_otherwise(
         assert part in verdict.reason
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_a_broken_plugin_is_an_error_that_names_it(project: Project) -> None:
     (project.tests / "plugins" / "broken.py").write_text("import nothing_of_the_kind\n")
     with pytest.raises(ServerError, match=r"broken\.py"):

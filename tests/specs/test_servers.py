@@ -21,6 +21,11 @@ from llm_mock.specs.llm_driver import LLMDriver
 from llm_mock.specs.servers import create_servers
 from tests.agents.test_pool import EXAMPLES, SSE, serving
 
+from .local_tools import local_tools as local_tools
+from .local_tools import tool_process as tool_process
+
+pytestmark = pytest.mark.usefixtures("local_tools")
+
 SPEC = """\
 test: {{name: Bank}}
 tools:
@@ -78,6 +83,7 @@ def test_steps_call_a_command_line_tool_in_its_folder(tmp_path: Path) -> None:
     assert verdict.verdict == "PASS", verdict
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_the_model_is_offered_the_same_tools(tmp_path: Path, mock_llm_responses: LLMMock) -> None:
     calls = [
         ToolCall("accounts", {}),

@@ -24,8 +24,12 @@ from llm_mock.specs.models import Step
 from llm_mock.specs.step_checks import check_output
 from llm_mock.specs.steps import Deadline
 
+from .local_tools import local_tools as local_tools
+from .local_tools import tool_process as tool_process
 from .projects import Project, statuses
 from .projects import project as project
+
+pytestmark = pytest.mark.usefixtures("local_tools")
 
 APPLE = "  - {tool: shop_sell, args: {item: apple}, save_as: sale, checks: [%s]}\n"
 HOLDS = "{type: json, path: item, value: apple}"
@@ -120,9 +124,9 @@ def test_a_check_of_the_setup_or_the_teardown_counts(project: Project) -> None:
 def test_a_check_ends_with_the_time_of_the_test(project: Project) -> None:
     call = f"tool: shop_sell, args: {{item: {'a' * 40}!}}"
     text = f"steps:\n  - {{{call}, checks: [{{type: regex, pattern: '(a+)+$'}}]}}\n"
-    verdict = project.run(text, timeout=2)
+    verdict = project.run(text, timeout=1)
     assert verdict.verdict == "FAIL"
-    assert verdict.reason.startswith("Timed out after 2 s during shop_sell.")
+    assert verdict.reason.startswith("Timed out after 1 s during shop_sell.")
 
 
 def test_a_check_for_which_no_time_is_left_is_not_made() -> None:
@@ -138,7 +142,7 @@ def test_the_cost_of_a_check_that_was_given_up_is_unknown_in_a_live_run(
     call = f"tool: shop_sell, args: {{item: {'a' * 40}!}}"
     text = f"setup:\n  - {{{call}, checks: [{HOLDS_AT_ALL}, {{type: regex, pattern: '(a+)+$'}}]}}\n"
     results: list[AssertionResult] = []
-    project.run(text + steps(HOLDS), timeout=2, driver=driver, on_check=results.append)
+    project.run(text + steps(HOLDS), timeout=1, driver=driver, on_check=results.append)
     found = [(result.assertion.type, result.passed, result.cost) for result in results]
     assert found == [("contains", True, 0), ("regex", None, cost)]
 
@@ -321,6 +325,7 @@ def test_a_judge_may_be_a_saved_result(project: Project, mock_llm_responses: LLM
     assert "It is not" in verdict.reason
 
 
+@pytest.mark.usefixtures("tool_process")
 def test_the_output_of_a_step_is_checked_as_it_is_read(project: Project) -> None:
     text = steps('{type: contains, value: \'"item": "Äpfel"\'}').replace("apple", "Äpfel")
     assert project.run(text).verdict == "PASS"

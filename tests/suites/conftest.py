@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from llm_mock.cli import main
+from llm_mock.core.context import activate
 from tests.report.browser import browser as browser
 
 ROLE = """\
@@ -100,6 +102,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     for variable in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "OPENAI_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     return Project(tmp_path)
+
+
+@pytest.fixture
+def real_project(project: Project) -> Iterator[Project]:
+    """Yield a project, in which `llm` is not mocked and so knows only its own models."""
+    previous = activate(None)
+    yield project
+    activate(previous)
 
 
 @pytest.fixture

@@ -35,21 +35,15 @@ SIMILAR = "{type: similar, value: Hi, model: 3-smal}"
 
 
 @pytest.fixture
-def app(project: Project) -> Project:
-    project.write("app.py", APP)
-    return project
+def app(real_project: Project) -> Project:
+    """Return a project with an application."""
+    real_project.write("app.py", APP)
+    return real_project
 
 
 def write(app: Project, assertion: str, defaults: str = "") -> None:
     text = SUITE.replace("DEFAULTS", defaults).replace("ASSERTION", assertion)
     app.write("suite.yaml", text)
-
-
-def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own, in which `llm` is not mocked."""
-    return subprocess.run(
-        command_line(*arguments), env=environment, capture_output=True, text=True, timeout=60
-    )
 
 
 @pytest.mark.parametrize(
@@ -91,24 +85,43 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 )
 def test_nothing_is_asked_if_a_model_of_an_assertion_is_unknown(
     app: Project,
-    process_environment: dict[str, str],
     assertion: str,
     defaults: str,
     options: tuple[str, ...],
     problem: str,
 ) -> None:
     write(app, assertion, defaults)
-    ended = run(process_environment, "test", "-s", "suite.yaml", *options)
-    assert ended.returncode == 1
+    ended = app.command("test", "-s", "suite.yaml", *options)
+    assert ended.exit_code == 1
     assert f"Error: suite.yaml:7: {problem}" in ended.stderr or problem in ended.stderr
     assert ended.stderr.count("Error: ") == 1
     assert not Path("asked").exists()
 
 
-def test_a_dry_run_needs_no_judge(app: Project, process_environment: dict[str, str]) -> None:
+def test_a_process_of_the_command_knows_the_models(
+    app: Project, process_environment: dict[str, str]
+) -> None:
+    write(app, OTHER_JUDGE)
+    ended = subprocess.run(
+        command_line("test", "-s", "suite.yaml"),
+        env=process_environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(
+        "Error: suite.yaml:7: llm does not know the judge model 'gpt-4o-minni'. Did you mean "
+    )
+    assert ended.stderr.count("Error: ") == 1
+    assert not Path("asked").exists()
+
+
+def test_a_dry_run_needs_no_judge(app: Project) -> None:
     write(app, f"{OTHER_JUDGE}, {{type: equals, value: Hello}}")
-    ended = run(process_environment, "test", "-s", "suite.yaml", "--dry-run")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    ended = app.command("test", "-s", "suite.yaml", "--dry-run")
+    assert ended.exit_code == 0, ended.output
 
 
 @pytest.mark.parametrize(
@@ -123,16 +136,21 @@ def test_a_dry_run_needs_no_judge(app: Project, process_environment: dict[str, s
 )
 def test_validate_knows_the_models_of_assertions(
     app: Project,
-    process_environment: dict[str, str],
     assertion: str,
     exit_code: int,
     said: str,
 ) -> None:
     write(app, assertion)
-    ended = run(process_environment, "validate", "suite.yaml")
-    assert ended.returncode == exit_code
-    assert said in ended.stdout + ended.stderr
-    assert (ended.stdout + ended.stderr).count("llm does not know") <= 1
+    ended = app.command("validate", "suite.yaml")
+    assert ended.exit_code == exit_code
+    assert said in ended.output
+    assert ended.output.count("llm does not know") <= 1
+
+
+@pytest.fixture(scope="module")
+def step_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of all plain-language tests: the server of its tools is started once."""
+    return tmp_path_factory.mktemp("steps")
 
 
 @pytest.mark.parametrize(
@@ -145,23 +163,25 @@ def test_validate_knows_the_models_of_assertions(
     ],
 )
 def test_validate_knows_the_models_of_steps(
-    project: Project,
-    process_environment: dict[str, str],
+    real_project: Project,
+    step_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
     by_ini: bool,
     judge: str,
     exit_code: int,
     said: str,
 ) -> None:
+    monkeypatch.chdir(step_folder)
     check = "type: judge, criteria: Polite"
-    if by_ini:
-        project.write("pytest.ini", f"[pytest]\nllm_mock_judge = {judge}\n")
-    else:
+    ini = f"[pytest]\nllm_mock_judge = {judge}\n" if by_ini else "[pytest]\n"
+    if not by_ini:
         check += f", model: {judge}"
+    Path("pytest.ini").write_text(ini)
     step = f"{{tool: assert_true, args: {{condition: true}}, checks: [{{{check}}}]}}"
     verdict = "verdict: {pass_if: x, fail_if: y}"
-    project.write("step.yaml", f"test: {{name: x}}\nsteps:\n  - {step}\n{verdict}\n")
-    ended = run(process_environment, "validate", "step.yaml")
-    assert (ended.returncode, said in ended.stdout + ended.stderr) == (exit_code, True), ended
+    Path("step.yaml").write_text(f"test: {{name: x}}\nsteps:\n  - {step}\n{verdict}\n")
+    ended = real_project.command("validate", "step.yaml")
+    assert (ended.exit_code, said in ended.output) == (exit_code, True), ended.output
 
 
 ROLE = """\
@@ -183,18 +203,17 @@ spec: {role: Be brief, model: {provider: openai, name: gpt-4o-minni}}
     ids=["in the role", "on the command line"],
 )
 def test_an_unknown_model_of_the_command_line_is_wrong_usage(
-    project: Project,
-    process_environment: dict[str, str],
+    real_project: Project,
     arguments: tuple[str, ...],
     options: tuple[str, ...],
     exit_code: int,
     place: str,
 ) -> None:
-    project.write("role.yaml", ROLE)
+    real_project.write("role.yaml", ROLE)
     suite = SUITE.replace('target: {function: "app.py:answer"}\nDEFAULTS\n', "")
-    project.write("suite.yaml", suite.replace("ASSERTION", "{type: equals, value: Hi}"))
-    ended = run(process_environment, *arguments, *options)
-    assert ended.returncode == exit_code
+    real_project.write("suite.yaml", suite.replace("ASSERTION", "{type: equals, value: Hi}"))
+    ended = real_project.command(*arguments, *options)
+    assert ended.exit_code == exit_code
     assert f"Error: {place}: llm does not know the model 'gpt-4o-minni'" in ended.stderr
     assert ended.stderr.startswith("Usage: ") == (exit_code == 2)
 
@@ -204,7 +223,7 @@ def test_a_live_case_of_pytest_asks_nothing_either(pytester: pytest.Pytester) ->
     (pytester.path / "suite.yaml").write_text(text)
     (pytester.path / "app.py").write_text(APP)
     pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml\n")
-    result = pytester.runpytest_subprocess("--llm-mock-live", "suite.yaml")
+    result = pytester.runpytest_inprocess("--llm-mock-live", "suite.yaml")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*llm does not know the judge model 'gpt-4o-minni'*"])
     assert not (pytester.path / "asked").exists()

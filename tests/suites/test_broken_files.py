@@ -381,10 +381,10 @@ def test_what_is_no_text_file_is_an_error_with_its_path(tmp_path: Path, name: st
 
 def test_a_very_large_file_is_read_in_seconds(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
-    path.write_text(f"{HEAD}cases:\n- name: long\n  prompt: |\n" + "    x [ - {\n" * 900_000)
+    path.write_text(f"{HEAD}cases:\n- name: long\n  prompt: |\n" + "    x [ - {\n" * 450_000)
     started = time.monotonic()
-    assert len(load_suite(path).cases[0].prompt or "") == 7_200_000
-    assert time.monotonic() - started < 60
+    assert len(load_suite(path).cases[0].prompt or "") == 3_600_000
+    assert time.monotonic() - started < 15
 
 
 PIECES = (
@@ -421,7 +421,7 @@ WORDS = (
     "rows: ",
     "    ",
 )
-quick = settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def assert_read_or_refused(folder: Path, text: str) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import llm
 import pytest
+import sqlite_utils
 from click.testing import CliRunner
+from llm.migrations import migrate
 
 from llm_mock import LLMMock, Reply
 from tests.openai_server import openai_server
@@ -51,6 +55,23 @@ def conversations(project: Project) -> int:
     return len({row["conversation_id"] for row in rows(project)})
 
 
+@pytest.fixture(scope="module")
+def new_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a log of `llm` without entries: making its tables takes seconds on a slow disk."""
+    path = tmp_path_factory.mktemp("log") / "logs.db"
+    database = sqlite_utils.Database(path)
+    migrate(database)  # type: ignore[no-untyped-call]
+    database.close()
+    return path
+
+
+@pytest.fixture
+def log(project: Project, new_log: Path) -> None:
+    """Give `llm` a log, in place of the one that the first answer would make."""
+    (project.path / "user").mkdir()
+    shutil.copy(new_log, project.path / "user" / "logs.db")
+
+
 @pytest.fixture
 def echo(mock_llm_responses: LLMMock) -> LLMMock:
     """Return the model says what was said to it."""
@@ -61,6 +82,7 @@ def echo(mock_llm_responses: LLMMock) -> LLMMock:
 # Once
 
 
+@pytest.mark.usefixtures("log")
 def test_a_dry_run_answers_the_same_always(project: Project) -> None:
     result = run(project, "-p", "Hello", "--dry-run")
     assert (result.exit_code, result.stdout, result.stderr) == (0, DRY, "")
@@ -71,6 +93,7 @@ def test_the_answer_is_printed(project: Project, echo: LLMMock) -> None:
     assert run(project, "-p", "Hi", "--model", "gpt-4o-mini").exit_code == 0
 
 
+@pytest.mark.usefixtures("log")
 def test_the_prompt_may_come_by_standard_input(project: Project, echo: LLMMock) -> None:
     assert run(project, input="from a pipe").stdout == "You said from a pipe\n"
 
@@ -105,6 +128,7 @@ def test_a_wrong_role_is_one_message(project: Project) -> None:
     )
 
 
+@pytest.mark.usefixtures("log")
 def test_tool_calls_are_shown_on_request(project: Project, mock_llm_responses: LLMMock) -> None:
     tool = (
         f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
@@ -118,6 +142,7 @@ def test_tool_calls_are_shown_on_request(project: Project, mock_llm_responses: L
     assert logged(project)[-1][1] == "Nothing moved"
 
 
+@pytest.mark.usefixtures("log")
 def test_an_answer_that_the_output_lacks_letters_for_is_printed(
     project: Project, mock_llm_responses: LLMMock
 ) -> None:
@@ -158,6 +183,7 @@ def test_a_log_that_cannot_be_written_is_a_warning(project: Project, echo: LLMMo
 # Conversations
 
 
+@pytest.mark.usefixtures("log")
 def test_the_last_conversation_goes_on(project: Project, echo: LLMMock) -> None:
     run(project, "-p", "one")
     run(project, "-p", "two", "--resume")
@@ -167,12 +193,14 @@ def test_the_last_conversation_goes_on(project: Project, echo: LLMMock) -> None:
     assert conversations(project) == 1
 
 
+@pytest.mark.usefixtures("log")
 def test_without_resume_a_conversation_begins_anew(project: Project, echo: LLMMock) -> None:
     for _ in range(2):
         run(project, "-p", "Hi")
     assert conversations(project) == 2
 
 
+@pytest.mark.usefixtures("log")
 def test_each_role_has_its_own_last_conversation(project: Project, echo: LLMMock) -> None:
     run(project, "-p", "Hi")
     project.write("role.yaml", ROLE.replace("hello-world", "other"))
@@ -196,6 +224,7 @@ def test_a_log_that_is_no_database_cannot_be_resumed(project: Project) -> None:
     )
 
 
+@pytest.mark.usefixtures("log")
 def test_interactive_goes_on_until_quit(project: Project, echo: LLMMock) -> None:
     result = run(project, "-i", "-p", "first", input="second\n\n  third \nQUIT\nfourth\n")
     assert result.stdout == "You said first\nYou said second\nYou said third\n"
@@ -203,6 +232,7 @@ def test_interactive_goes_on_until_quit(project: Project, echo: LLMMock) -> None
     assert conversations(project) == 1
 
 
+@pytest.mark.usefixtures("log")
 def test_after_an_error_the_conversation_goes_on_and_the_exit_code_tells(
     project: Project, mock_llm_responses: LLMMock
 ) -> None:
@@ -242,36 +272,35 @@ def test_ctrl_c_at_the_prompt_ends_it(
     assert (process.returncode, errors) == (130, "\n")
 
 
+@pytest.mark.usefixtures("log")
 def test_a_live_model_is_asked_logged_and_resumed(
-    project: Project, process_environment: dict[str, str]
+    real_project: Project, process_environment: dict[str, str]
 ) -> None:
-    project.write("role.yaml", ROLE.replace("{provider: openai, name: gpt-4o-mini}", "loopback"))
+    real_project.write(
+        "role.yaml", ROLE.replace("{provider: openai, name: gpt-4o-mini}", "loopback")
+    )
     with openai_server() as server:
-        project.write(
+        real_project.write(
             "user/extra-openai-models.yaml",
             (
                 f"- {{model_id: loopback, model_name: gpt-4o-mini, api_base: '{server.url}', "
                 f"api_key_name: loopback}}\n"
             ),
         )
-        project.write("user/keys.json", '{"loopback": "a-stored-key-of-the-user"}')
-        said = []
-        for arguments in (
-            ["-p", "Hi"],
-            ["-p", "Echo my key", "--no-audit"],
-            ["-p", "More", "--resume"],
-        ):
-            result = subprocess.run(
-                command_line("run", "role.yaml", *arguments),
-                env=process_environment,
-                capture_output=True,
-                encoding="utf-8",
-                check=False,
-                timeout=60,
-            )
-            assert result.returncode == 0, result.stderr
-            said.append(result.stdout)
-        assert said[0] == "Answer 1 to: Hi\n"
-        assert said[2] == "Answer 2 to: More\n"
+        real_project.write("user/keys.json", '{"loopback": "a-stored-key-of-the-user"}')
+        command = command_line("run", "role.yaml", "-p", "Hi")
+        first = subprocess.run(
+            command,
+            env=process_environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=60,
+        )
+        assert (first.returncode, first.stdout) == (0, "Answer 1 to: Hi\n"), first.stderr
+        unlogged = run(real_project, "-p", "Echo my key", "--no-audit")
+        resumed = run(real_project, "-p", "More", "--resume")
+        assert unlogged.exit_code == 0, unlogged.stderr
+        assert (resumed.exit_code, resumed.stdout) == (0, "Answer 2 to: More\n"), resumed.stderr
         assert [message["role"] for message in server.requests[-1]["messages"]].count("user") == 2
-    assert [prompt for prompt, _ in logged(project)] == ["Hi", "More"]
+    assert [prompt for prompt, _ in logged(real_project)] == ["Hi", "More"]

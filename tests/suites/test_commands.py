@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from llm_mock import LLMMock, Reply
-from tests.suites.conftest import PASSING, ROLE, SUITE, Project, command_line, statuses
+from tests.suites.conftest import PASSING, ROLE, SUITE, Project, statuses
 
 MODEL = "gpt-4o-mini"
 
@@ -308,19 +308,15 @@ def test_a_wrong_role_is_one_message(role: str, project: Project) -> None:
     ids=["no-key", "unknown", "plugin"],
 )
 def test_a_model_that_cannot_be_asked_is_told_with_a_remedy(
-    role: str, exit_code: int, message: str, project: Project, process_environment: dict[str, str]
+    role: str, exit_code: int, message: str, real_project: Project
 ) -> None:
-    project.write(
+    real_project.write(
         "role.yaml",
         role.replace("name: gpt-4o-mini}", "name: claude-x}") if "anthropic" in role else role,
     )
-    command = command_line("test", "role.yaml", "-s", "tests.yaml", "-k", "hello")
-    result = subprocess.run(
-        command, env=process_environment, capture_output=True, encoding="utf-8", check=False
-    )
-    assert result.returncode == exit_code
-    assert message in result.stdout + result.stderr
-    assert "Traceback" not in result.stderr
+    result = real_project.test("-k", "hello")
+    assert result.exit_code == exit_code
+    assert message in result.output
 
 
 @pytest.mark.parametrize(

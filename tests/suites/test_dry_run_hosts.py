@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import _socket
+import json
 import os
+import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,6 +22,7 @@ pytest.importorskip("mcp")
 
 from llm_mock.errors import InvalidFile
 from llm_mock.support.pytest_settings import find_settings
+from tests.suites.conftest import Project
 
 KEY = "sk-real-key-of-the-person-4711"
 HOSTS = """
@@ -32,7 +38,7 @@ URL = os.environ["GATEWAY"]
 HEADERS = {"Authorization": "Bearer " + os.environ["CORP_KEY"], "Content-Type": "application/json"}
 
 def by_urllib(prompt):
-    request = urllib.request.Request(URL + "/ask", b'{"q": "Hi"}', HEADERS)
+    request = urllib.request.Request(URL + "/ask", prompt.encode(), HEADERS)
     return urllib.request.urlopen(request, timeout=5).read().decode()
 
 def by_httpx(prompt):
@@ -54,8 +60,8 @@ def by_openai(prompt):
 if __name__ == "__main__":
     print(globals()[sys.argv[1]](sys.stdin.read()))
 """  # noqa: E501
-HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\n"
-CASES = "\ncases: [{name: c, prompt: Hi, assertions: [{type: contains, value: gateway answer}]}]\n"
+HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {{name: {name}}}\n"
+CASES = "cases: [{name: c, prompt: Hi, assertions: [{type: contains, value: gateway answer}]}]\n"
 WAYS = ("by_urllib", "by_httpx", "by_httpx_caught", "by_openai")
 
 
@@ -68,7 +74,8 @@ class Gateway:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                received.append(f"{self.path} {self.headers}")
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                received.append(f"{self.path} {self.headers} {body!r}")
                 if self.path == "/moved":
                     self.send_response(302)
                     self.send_header(
@@ -97,25 +104,55 @@ class Gateway:
         self.server.server_close()
 
 
+@contextmanager
+def open_gateway() -> Iterator[Gateway]:
+    """Start a gateway, and stop it in the end."""
+    gateway = Gateway()
+    try:
+        yield gateway
+    finally:
+        gateway.close()
+
+
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
-    gateway = Gateway()
-    yield gateway
-    gateway.close()
+    """Return a gateway of one test."""
+    with open_gateway() as gateway:
+        yield gateway
 
 
-def _dry_run(
+@dataclass
+class DryRun:
+    """A dry run that ended, of one or more suites.
+
+    Attributes:
+        exit_code: its exit code.
+        output: what it printed.
+        parts: the part of its standard output that is about a suite, by the suite's name.
+        statuses: the status of the only case of a suite, by the suite's name.
+    """
+
+    exit_code: int
+    output: str
+    parts: dict[str, str]
+    statuses: dict[str, str]
+
+
+def dry_run(
     folder: Path,
     gateway: Gateway,
-    target: str,
+    suites: Mapping[str, str],
     *,
-    cases: str = CASES,
     host: str = "gateway.corp.test",
-    role: str = "",
-) -> subprocess.CompletedProcess[str]:
+) -> DryRun:
+    """Run suites, each with a single case, in one process; their texts lack the head."""
     (folder / "sitecustomize.py").write_text(HOSTS)
     (folder / "app.py").write_text(APP)
-    (folder / "suite.yaml").write_text(HEAD + target + cases)
+    (folder / "local_app.py").write_text(LOCAL_APP)
+    command = [sys.executable, "-m", "llm_mock", "test", "--dry-run", "-o", "out.json"]
+    for name, text in suites.items():
+        (folder / f"{name}.yaml").write_text(HEAD.format(name=name) + text)
+        command += ["-s", f"{name}.yaml"]
     url = f"http://{host}:{gateway.port}/v1"
     # With the variables of pytest the server of this process would be one of the run's own.
     left_out = (
@@ -128,73 +165,96 @@ def _dry_run(
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
     environment |= {"PYTHONPATH": str(folder), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}
     environment |= {"GATEWAY": url, "CORP_KEY": KEY}
-    command = [sys.executable, "-m", "llm_mock", "test", "-s", "suite.yaml", "--dry-run"]
-    if role:
-        (folder / "role.yaml").write_text(role)
-        command.append("role.yaml")
-    return subprocess.run(
+    ended = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
     )
+    output = ended.stdout + ended.stderr
+    found = re.split(r"^Running (\S+) \(", ended.stdout, flags=re.MULTILINE)[1:]
+    parts = dict(zip(found[::2], found[1::2], strict=True))
+    assert list(parts) == list(suites), output
+    statuses = {}
+    for suite in json.loads((folder / "out.json").read_text())["suites"]:
+        [case] = suite["cases"]
+        statuses[suite["suite"]] = case["status"]
+    return DryRun(ended.returncode, output, parts, statuses)
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        *(f'target: {{function: "app.py:{way}"}}' for way in WAYS),
-        *(f"target: {{command: [{sys.executable}, app.py, {way}]}}" for way in WAYS),
-        (
-            "target: {{url: 'http://gateway.corp.test:{port}/v1', headers: {{A: "
-            "'${{CORP_KEY}}'}}, mocked: true}}"
-        ),
-    ],
-)
-def test_nothing_reaches_another_machine(tmp_path: Path, gateway: Gateway, target: str) -> None:
-    ended = _dry_run(
-        tmp_path, gateway, target.format(port=gateway.port) if "{port}" in target else target
-    )
-    assert gateway.received == []
-    assert ended.returncode != 0
-    assert "1/1 passed" not in ended.stdout
-    assert (
-        "gateway.corp.test" in ended.stdout + ended.stderr
-        or "No reply was configured" in ended.stdout
-    )
-    assert KEY not in ended.stdout + ended.stderr
+def list_targets(file: str, ways: tuple[str, ...]) -> dict[str, str]:
+    """Return targets that call functions of a file, in the run's process and in one of their own.
+
+    The keys are names for suites.
+    """
+    functions = {f"function-{way}": f'target: {{function: "{file}:{way}"}}\n' for way in ways}
+    commands = {
+        f"command-{way}": f"target: {{command: [{sys.executable}, {file}, {way}]}}\n"
+        for way in ways
+    }
+    return functions | commands
+
+
+REMOTE_TARGETS = list_targets("app.py", WAYS)
+
+
+@pytest.fixture(scope="module")
+def remote_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list[str]]:
+    """Return a run of applications that ask another machine, and what the gateway received."""
+    with open_gateway() as gateway:
+        url = f"http://gateway.corp.test:{gateway.port}/v1"
+        # The last one: an unavailable target ends the run.
+        endpoint = f"target: {{url: '{url}', headers: {{A: '${{CORP_KEY}}'}}, mocked: true}}\n"
+        targets = REMOTE_TARGETS | {"url": endpoint}
+        suites = {name: target + CASES for name, target in targets.items()}
+        run = dry_run(tmp_path_factory.mktemp("remote"), gateway, suites)
+        return run, gateway.received
+
+
+@pytest.mark.parametrize("name", [*REMOTE_TARGETS, "url"])
+def test_nothing_reaches_another_machine(remote_run: tuple[DryRun, list[str]], name: str) -> None:
+    run, received = remote_run
+    assert received == []
+    assert run.exit_code == 1
+    assert run.statuses[name] == "failed"
+    assert "1/1 passed" not in run.parts[name]
+    assert "gateway.corp.test" in run.parts[name] or "No reply was configured" in run.parts[name]
+    assert KEY not in run.output
 
 
 def test_an_endpoint_of_this_machine_is_asked_and_not_followed_elsewhere(
     tmp_path: Path, gateway: Gateway
 ) -> None:
-    ended = _dry_run(
-        tmp_path, gateway, f"target: {{url: 'http://127.0.0.1:{gateway.port}/ask', mocked: true}}"
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    gateway.received.clear()
-    ended = _dry_run(
-        tmp_path, gateway, f"target: {{url: 'http://127.0.0.1:{gateway.port}/moved', mocked: true}}"
-    )
-    assert ended.returncode != 0
-    assert [line.split()[0] for line in gateway.received] == ["/moved"]
+    suites = {
+        name: f"target: {{url: 'http://127.0.0.1:{gateway.port}/{name}', mocked: true}}\n{CASES}"
+        for name in ("ask", "moved")
+    }
+    run = dry_run(tmp_path, gateway, suites)
+    assert run.statuses == {"ask": "passed", "moved": "failed"}
+    assert run.exit_code == 1
+    # The gateway notes a POST twice if it answers it itself.
+    assert [line.split()[0] for line in gateway.received] == ["/ask", "/ask", "/moved"]
 
 
+@pytest.mark.parametrize(
+    "arguments", [("test", "role.yaml", "-s", "suite.yaml"), ("run", "role.yaml", "-p", "Hi")]
+)
 def test_a_server_of_another_machine_is_not_asked_for_its_tools(
-    tmp_path: Path, gateway: Gateway
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    gateway: Gateway,
+    arguments: tuple[str, ...],
 ) -> None:
-    (tmp_path / "role.yaml").write_text(
-        "{apiVersion: llm-mock/v1, kind: Agent, metadata: {name: n}, spec: {role: r, model: "
-        "gpt-4o, tools: ["
-        f"{{type: mcp, transport: streamable-http, url: 'http://gateway.corp.test:{gateway.port}/mcp'}}]}}}}"
-    )
-    (tmp_path / "sitecustomize.py").write_text(HOSTS)
-    (tmp_path / "suite.yaml").write_text(HEAD + "cases: [{name: c, prompt: Hi}]")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    for arguments in (["test", "role.yaml", "-s", "suite.yaml"], ["run", "role.yaml", "-p", "Hi"]):
-        command = [sys.executable, "-m", "llm_mock", *arguments, "--dry-run"]
-        ended = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
-        )
-        assert ended.returncode != 0
-        assert "A dry run calls only servers on this machine" in ended.stdout + ended.stderr
+    resolve = _socket.getaddrinfo
+
+    def resolve_gateway(host: Any, *more: Any, **options: Any) -> Any:
+        return resolve("127.0.0.1" if host == "gateway.corp.test" else host, *more, **options)
+
+    monkeypatch.setattr(_socket, "getaddrinfo", resolve_gateway)
+    url = f"http://gateway.corp.test:{gateway.port}/mcp"
+    tools = f"tools: [{{type: mcp, transport: streamable-http, url: '{url}'}}]"
+    project.write("role.yaml", ROLE.replace("role: r", f"role: r, {tools}"))
+    project.write("suite.yaml", HEAD.format(name="app") + "cases: [{name: c, prompt: Hi}]")
+    ended = project.command(*arguments, "--dry-run")
+    assert ended.exit_code != 0
+    assert "A dry run calls only servers on this machine" in ended.output
     assert gateway.received == []
 
 
@@ -229,10 +289,11 @@ def test_a_dry_run_reads_llm_mock_http_and_lets_nothing_out(
     tmp_path: Path, gateway: Gateway, mode: str
 ) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\nllm_mock_http = {mode}\n")
-    cases = "\ncases: [{name: c, prompt: Hi, replies: [{text: gateway answer}]}]\n"
-    ended = _dry_run(tmp_path, gateway, 'target: {function: "app.py:by_openai"}', cases=cases)
+    target = 'target: {function: "local_app.py:by_httpx"}\n'
+    cases = "cases: [{name: c, prompt: Hi, replies: [{text: gateway answer}]}]\n"
+    run = dry_run(tmp_path, gateway, {"app": target + cases})
     assert gateway.received == []
-    assert (ended.returncode == 0) is (mode == "off")
+    assert (run.exit_code == 0) is (mode == "off")
 
 
 LOCAL_APP = """
@@ -274,71 +335,101 @@ if __name__ == "__main__":
     print(globals()[sys.argv[1]](sys.stdin.read()))
 """
 GUARDED = ("by_openai", "by_httpx", "by_urllib")
-ECHO_TARGETS = (
-    'target: {function: "local_app.py:echo"}',
-    f"target: {{command: [{sys.executable}, local_app.py, echo]}}",
-    "",
-)
+# Those without a function come first: no mock of a function's case can protect them.
+ECHO_TARGETS = {
+    "role": "",
+    "command": f"target: {{command: [{sys.executable}, local_app.py, echo]}}\n",
+    "function": 'target: {function: "local_app.py:echo"}\n',
+}
+JUDGES = ("judged", "judged_whatever_happens")
 ROLE = "{apiVersion: llm-mock/v1, kind: Agent, metadata: {name: n}, spec: {role: r, model: gpt-4o}}"
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        *(f'target: {{function: "local_app.py:{way}"}}' for way in GUARDED),
-        *(f"target: {{command: [{sys.executable}, local_app.py, {way}]}}" for way in GUARDED),
-    ],
-)
+GUARDED_TARGETS = list_targets("local_app.py", GUARDED)
+
+
+@pytest.fixture(scope="module")
+def guarded_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list[str]]:
+    """Return a run of applications that ask a gateway on this machine for a model."""
+    suites = {name: target + CASES for name, target in GUARDED_TARGETS.items()}
+    with open_gateway() as gateway:
+        run = dry_run(tmp_path_factory.mktemp("guarded"), gateway, suites, host="localhost")
+        return run, gateway.received
+
+
+@pytest.mark.parametrize("name", GUARDED_TARGETS)
 def test_a_gateway_on_this_machine_is_not_asked_for_a_model(
-    tmp_path: Path, gateway: Gateway, target: str
+    guarded_run: tuple[DryRun, list[str]], name: str
 ) -> None:
-    (tmp_path / "local_app.py").write_text(LOCAL_APP)
-    ended = _dry_run(tmp_path, gateway, target, host="localhost")
-    assert gateway.received == []
-    assert ended.returncode == 1
-    assert "No reply was configured" in ended.stdout or "refused" in ended.stdout
+    run, received = guarded_run
+    assert received == []
+    assert run.exit_code == 1
+    assert run.statuses[name] == "failed"
+    assert "No reply was configured" in run.parts[name] or "refused" in run.parts[name]
 
 
-@pytest.mark.parametrize("way", ["by_openai", "by_httpx"])
-@pytest.mark.parametrize("kind", ["function", "command"])
-def test_the_replies_of_a_case_answer_what_was_meant_for_a_gateway_on_this_machine(
-    tmp_path: Path, gateway: Gateway, way: str, kind: str
-) -> None:
-    (tmp_path / "local_app.py").write_text(LOCAL_APP)
-    targets = {
-        "function": f'target: {{function: "local_app.py:{way}"}}',
-        "command": f"target: {{command: [{sys.executable}, local_app.py, {way}]}}",
-    }
+ANSWERED_TARGETS = list_targets("local_app.py", ("by_openai", "by_httpx"))
+
+
+@pytest.fixture(scope="module")
+def answered_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list[str]]:
+    """Return a run of applications whose models have replies."""
     cases = CASES.replace("prompt: Hi", "prompt: Hi, replies: [{text: gateway answer}]")
-    ended = _dry_run(tmp_path, gateway, targets[kind], cases=cases, host="127.0.0.1")
-    assert gateway.received == []
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    suites = {name: target + cases for name, target in ANSWERED_TARGETS.items()}
+    with open_gateway() as gateway:
+        run = dry_run(tmp_path_factory.mktemp("answered"), gateway, suites, host="127.0.0.1")
+        return run, gateway.received
+
+
+@pytest.mark.parametrize("name", ANSWERED_TARGETS)
+def test_the_replies_of_a_case_answer_what_was_meant_for_a_gateway_on_this_machine(
+    answered_run: tuple[DryRun, list[str]], name: str
+) -> None:
+    run, received = answered_run
+    assert received == []
+    assert run.statuses[name] == "passed", run.parts[name]
+    assert run.exit_code == 0, run.output
 
 
 def test_a_server_of_this_machine_that_the_project_took_out_is_asked(
     tmp_path: Path, gateway: Gateway
 ) -> None:
-    (tmp_path / "local_app.py").write_text(LOCAL_APP)
     (tmp_path / "pytest.ini").write_text(f"[pytest]\nllm_mock_hosts = !127.0.0.1:{gateway.port}\n")
-    target = 'target: {function: "local_app.py:by_urllib"}'
-    ended = _dry_run(tmp_path, gateway, target, host="127.0.0.1")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    suite = 'target: {function: "local_app.py:by_urllib"}\n' + CASES
+    run = dry_run(tmp_path, gateway, {"app": suite}, host="127.0.0.1")
+    assert run.exit_code == 0, run.output
     assert gateway.received
 
 
-@pytest.mark.parametrize("target", ECHO_TARGETS)
-@pytest.mark.parametrize("judge", ["judged", "judged_whatever_happens"])
+@pytest.fixture(scope="module")
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list[str]]:
+    """Return a run of suites whose functions ask a model about an output."""
+    folder = tmp_path_factory.mktemp("judged")
+    suites = {}
+    roles = ""
+    for kind, target in ECHO_TARGETS.items():
+        for judge in JUDGES:
+            assertion = f'{{type: python, function: "local_app.py:{judge}"}}'
+            case = f"{{name: c, prompt: Hi, assertions: [{assertion}]}}"
+            suites[f"{kind}-{judge}"] = f"{target}cases: [{case}]\n"
+    for judge in JUDGES:
+        roles += f"    role-{judge}.yaml = role.yaml\n"
+    (folder / "role.yaml").write_text(ROLE)
+    (folder / "pytest.ini").write_text(f"[pytest]\nllm_mock_suites =\n{roles}")
+    with open_gateway() as gateway:
+        return dry_run(folder, gateway, suites, host="127.0.0.1"), gateway.received
+
+
+@pytest.mark.parametrize("kind", ECHO_TARGETS)
+@pytest.mark.parametrize("judge", JUDGES)
 def test_a_function_that_judges_by_a_model_is_skipped_and_asks_none(
-    tmp_path: Path, gateway: Gateway, target: str, judge: str
+    judged_run: tuple[DryRun, list[str]], kind: str, judge: str
 ) -> None:
-    (tmp_path / "local_app.py").write_text(LOCAL_APP)
-    assertion = f'{{type: python, function: "local_app.py:{judge}"}}'
-    cases = f"\ncases: [{{name: c, prompt: Hi, assertions: [{assertion}]}}]\n"
-    role = "" if target else ROLE
-    ended = _dry_run(tmp_path, gateway, target, cases=cases, host="127.0.0.1", role=role)
-    assert gateway.received == []
-    assert "1 of 1 check skipped in a dry run" in ended.stdout
-    assert "1/1 passed" not in ended.stdout
+    run, received = judged_run
+    part = run.parts[f"{kind}-{judge}"]
+    assert received == []
+    assert "1 of 1 check skipped in a dry run" in part
+    assert "1/1 passed" not in part
 
 
 def test_the_functions_of_a_suite_ask_no_model_in_pytest_either(pytester: pytest.Pytester) -> None:
@@ -351,7 +442,7 @@ def test_the_functions_of_a_suite_ask_no_model_in_pytest_either(pytester: pytest
     )
     assertion = '{type: python, function: "checks.py:judged"}'
     (pytester.path / "suite.yaml").write_text(
-        f"{HEAD}cases: [{{name: c, prompt: Hi, assertions: [{assertion}]}}]\n"
+        f"{HEAD.format(name='app')}cases: [{{name: c, prompt: Hi, assertions: [{assertion}]}}]\n"
     )
     (pytester.path / "role.yaml").write_text(ROLE)
     pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml = role.yaml\n")

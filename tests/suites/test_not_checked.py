@@ -191,19 +191,14 @@ def test_in_python_a_case_that_was_not_checked_has_not_passed() -> None:
     assert (nothing.is_checked, nothing.all_passed, nothing.score) == (False, False, None)
 
 
-def test_pytest_skips_what_was_not_checked_and_says_why(pytester: pytest.Pytester) -> None:
+def test_pytest_skips_what_was_not_checked_and_says_why(
+    pytester: pytest.Pytester, nothing_is_evaluated: None
+) -> None:
     files = {"role.yaml": ROLE, "suite.yaml": PASSING}
     for name, text in files.items():
         (pytester.path / name).write_text(text)
     pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml = role.yaml\n")
-    pytester.makeconftest(
-        """
-        import pytest
-        from llm_mock.checks import evaluation
-        evaluation._get_skip_reason = lambda *_: "Skipped: on purpose"
-        """
-    )
-    result = pytester.runpytest_subprocess("-rs", "--junitxml=out.xml", "suite.yaml")
+    result = pytester.runpytest_inprocess("-rs", "--junitxml=out.xml", "suite.yaml")
     result.assert_outcomes(skipped=3)
     result.stdout.fnmatch_lines(["SKIPPED*not checked: Skipped: on purpose*"])
     junit = ElementTree.parse(pytester.path / "out.xml").getroot()
@@ -215,20 +210,27 @@ def test_in_pytest_a_plain_language_test_without_an_evaluated_check_is_skipped(
 ) -> None:
     folder = pytester.mkdir("tests") / "llm"
     folder.mkdir()
-    (folder / "sums.yaml").write_text(SPEC)
-    command = ("--llm", "--llm-mock-dry-run", "tests/llm", "-rs")
-    pytester.runpytest_subprocess(*command).assert_outcomes(passed=1)
+    (folder / "checked.yaml").write_text(SPEC)
+    (folder / "unchecked.yaml").write_text(SPEC)
     pytester.makeconftest(
         """
+        import pytest
         from llm_mock.checks import evaluation
         from llm_mock.specs import steps
-        evaluation._get_skip_reason = lambda *_: "Skipped: on purpose"
-        steps.RESULT_FIELDS.clear()
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_call(item):
+            with pytest.MonkeyPatch.context() as patch:
+                if item.path.name == "unchecked.yaml":
+                    reason = "Skipped: on purpose"
+                    patch.setattr(evaluation, "_get_skip_reason", lambda *_: reason)
+                    patch.setattr(steps, "RESULT_FIELDS", {})
+                return (yield)
         """
     )
-    result = pytester.runpytest_subprocess(*command)
-    result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED*sums.yaml*UNCLEAR: Not checked in the dry run: *"])
+    result = pytester.runpytest_inprocess("--llm", "--llm-mock-dry-run", "tests/llm", "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*unchecked.yaml*UNCLEAR: Not checked in the dry run: *"])
 
 
 def test_in_python_a_check_that_was_not_evaluated_is_not_true(nothing_is_evaluated: None) -> None:

@@ -99,7 +99,7 @@ def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
 
 
 def test_a_process_that_a_function_starts_is_refused(project: Project, parrot: Parrot) -> None:
-    result = target(project, "answer_elsewhere")()
+    result = target(project, "answer_elsewhere")("-k", "a")
     assert result.exit_code == 1
     assert "records and replays the calls of the test's own process only" in " ".join(
         result.stdout.split()
@@ -108,10 +108,13 @@ def test_a_process_that_a_function_starts_is_refused(project: Project, parrot: P
 
 
 COMMAND = """\
-import sys, openai
-client = openai.OpenAI(max_retries=0)
-messages = [{"role": "user", "content": sys.argv[1]}]
-print(client.chat.completions.create(model="gpt-4o", messages=messages).choices[0].message.content)
+import json, os, sys, urllib.request
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+headers = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+body = {"model": "gpt-4o", "messages": [{"role": "user", "content": sys.argv[1]}]}
+request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+with urllib.request.urlopen(request, timeout=30) as response:
+    print(json.load(response)["choices"][0]["message"]["content"])
 """
 
 

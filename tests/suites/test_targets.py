@@ -20,7 +20,6 @@ from llm_mock.support.json_paths import get_value
 from tests.suites.conftest import Project, statuses
 
 APP = """
-import sys
 import llm
 
 def answer(prompt):
@@ -46,11 +45,25 @@ last_letter = max
 def silent(prompt):
     pass
 
-if __name__ == "__main__":
-    try:
-        print(answer(sys.stdin.read())["say"])
-    except ValueError as error:
-        sys.exit(f"ValueError: {error}")
+"""
+# The same for a process, which starts faster without `llm`.
+COMMAND_APP = """
+import json, os, sys, urllib.request
+
+def ask(model, *messages):
+    texts = [{"role": role, "content": text} for role, text in messages]
+    body = json.dumps({"model": model, "messages": texts}).encode()
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    headers = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=30) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+
+kind = ask("gpt-4o-mini", ("user", "Classify: " + sys.stdin.read()))
+if kind == "crash":
+    sys.exit("ValueError: no such kind")
+if kind == "refund":
+    kind = ask("gpt-4o", ("system", "be kind"), ("user", "Write a refund"))
+print(kind)
 """
 HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\n"
 CASES = """
@@ -90,7 +103,7 @@ cases:
     assertions: [{type: contains, value: Bye}]
 """
 FUNCTION = 'target: {function: "app.py:answer", output: say}\n'
-COMMAND = f"target: {{command: [{sys.executable}, app.py]}}\n"
+COMMAND = f"target: {{command: [{sys.executable}, command_app.py]}}\n"
 PASSED = {"refund-Ada", "refund-Bob", "as-expected", "conversation"}
 
 
@@ -98,6 +111,7 @@ PASSED = {"refund-Ada", "refund-Bob", "as-expected", "conversation"}
 def application(project: Project) -> Project:
     """Return a project with an application and suites that have it as their target."""
     project.write("app.py", APP)
+    project.write("command_app.py", COMMAND_APP)
     project.write("function.yaml", HEAD + FUNCTION + CASES)
     project.write("command.yaml", HEAD + COMMAND + CASES)
     return project
@@ -167,7 +181,7 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
     Path("async.yaml").write_text(text)
     outside = run_suite(None, load_suite("async.yaml"), dry_run=True).case_results[0].error
     inside = asyncio.run(run()).case_results[0].error
-    problem = "app.py:shout raised ValueError: no such kind (app.py:17)"
+    problem = "app.py:shout raised ValueError: no such kind (app.py:16)"
     assert outside == inside == problem
 
 

@@ -59,10 +59,57 @@ DRY = command_line("test", "role.yaml", "-s", "tests.yaml", "--dry-run")
 # Terminals
 
 
+RUNS = """
+import fcntl, json, os, struct, sys, termios
+from llm_mock.cli import main
+
+for arguments, columns, no_color in json.loads(sys.argv[1]):
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.environ.pop("NO_COLOR", None)
+    if no_color:
+        os.environ["NO_COLOR"] = "1"
+    try:
+        main(["test", "role.yaml", "--dry-run", *arguments])
+    except SystemExit as error:
+        print(f"=== {error.code}", flush=True)
+"""
+"""Runs commands after each other on one terminal: starting a process takes most of the time."""
+ON_TERMINAL: dict[str, tuple[list[str], int, bool]] = {
+    "variable": (["-s", "tests.yaml"], 80, True),
+    # With colors, so nothing of the run before is left.
+    "plain": (["-s", "tests.yaml"], 80, False),
+    "option": (["-s", "tests.yaml", "--no-color"], 80, False),
+    "markup": (["-s", "markup.yaml"], 80, False),
+    "narrow": (["-s", "narrow.yaml", "-v", "--no-color"], 40, False),
+}
+"""The arguments of each command, the columns, and whether NO_COLOR is set."""
+
+
+@pytest.fixture(scope="module")
+def terminal_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Return the exit code and the output of each command of `ON_TERMINAL`."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("terminal")
+        patch.chdir(folder)
+        for variable in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "OPENAI_API_KEY"):
+            patch.delenv(variable, raising=False)
+        project = Project(folder)
+        project.write_cases('  - {name: "[/] [red]x", prompt: Hi}\n', "markup.yaml")
+        project.write("narrow.yaml", PASSING.replace("has-number", "has-a-number-" * 5))
+        environment = {**os.environ, "PFLOW_TESTING": "0", "PYTHONUTF8": "1"}
+        environment["LLM_USER_PATH"] = str(folder / "user")
+        command = [sys.executable, "-c", RUNS, json.dumps([*ON_TERMINAL.values()])]
+        exit_code, shown = on_terminal(command, environment)
+    assert exit_code == 0, shown
+    parts = re.split(r"^=== (\d+)\n", shown, flags=re.MULTILINE)
+    ended = [(int(code), text) for text, code in zip(parts[::2], parts[1::2], strict=False)]
+    return dict(zip(ON_TERMINAL, ended, strict=True))
+
+
 def test_on_a_terminal_there_are_colors_and_progress_that_goes_away(
-    project: Project, process_environment: dict[str, str]
+    terminal_runs: dict[str, tuple[int, str]],
 ) -> None:
-    exit_code, shown = on_terminal(DRY, process_environment)
+    exit_code, shown = terminal_runs["plain"]
     assert exit_code == 1
     assert "\x1b[32mPASS" in shown
     assert "\x1b[31mFAIL" in shown
@@ -73,30 +120,24 @@ def test_on_a_terminal_there_are_colors_and_progress_that_goes_away(
 
 
 def test_in_the_progress_names_are_no_markup(
-    project: Project, process_environment: dict[str, str]
+    terminal_runs: dict[str, tuple[int, str]],
 ) -> None:
-    project.write_cases('  - {name: "[/] [red]x", prompt: Hi}\n')
-    exit_code, shown = on_terminal(DRY, process_environment)
+    exit_code, shown = terminal_runs["markup"]
     assert exit_code == 0
     assert "│ [/] [red]x │" in shown
 
 
 @pytest.mark.parametrize("how", ["option", "variable"])
-def test_colors_can_be_refused(
-    how: str, project: Project, process_environment: dict[str, str]
-) -> None:
-    options = ["--no-color"] if how == "option" else []
-    environment = process_environment | ({"NO_COLOR": "1"} if how == "variable" else {})
-    shown = on_terminal([*DRY, *options], environment)[1]
+def test_colors_can_be_refused(how: str, terminal_runs: dict[str, tuple[int, str]]) -> None:
+    shown = terminal_runs[how][1]
     assert "PASS" in shown
     assert not re.search(r"\x1b\[[\d;]*3[0-9]m", shown)
 
 
 def test_a_narrow_terminal_wraps_names_and_details_and_loses_nothing(
-    project: Project, process_environment: dict[str, str]
+    terminal_runs: dict[str, tuple[int, str]],
 ) -> None:
-    project.write("tests.yaml", PASSING.replace("has-number", "has-a-number-" * 5))
-    _, shown = on_terminal([*DRY, "-v", "--no-color"], process_environment, columns=40)
+    shown = terminal_runs["narrow"][1]
     table = [line for line in shown.splitlines() if line.startswith("│")]
     assert {len(line) for line in table} == {40}
     cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in table]
@@ -107,13 +148,18 @@ def test_a_narrow_terminal_wraps_names_and_details_and_loses_nothing(
 # Pipes
 
 
-def test_a_pipe_has_no_colors_no_progress_and_80_columns(
+def test_a_pipe_has_no_colors_no_progress_and_80_columns_and_needs_no_standard_input(
     project: Project, process_environment: dict[str, str]
 ) -> None:
-    output = in_pipe([*DRY, "-v"], process_environment).stdout.decode()
+    code = "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"
+    result = in_pipe([sys.executable, "-c", code, *DRY, "-v"], process_environment)
+    assert (result.returncode, result.stderr) == (1, b"")
+    output = result.stdout.decode()
     assert "\x1b" not in output
     assert "/3 says-hello" not in output
     assert max(map(len, output.splitlines())) <= 80
+    # All of it was shown.
+    assert output.endswith("2/3 passed ✗ Some tests failed\n")
 
 
 LONG = "a-long-name-" * 12 + "b"
@@ -258,14 +304,6 @@ def test_secrets_are_not_shown(
     for text in (result.output, *(Path(name).read_text() for name in outputs)):
         assert not re.search("a-well-kept|of-the-server|sk-abc", text)
         assert "[redacted" in text
-
-
-def test_the_command_needs_no_standard_input(
-    project: Project, process_environment: dict[str, str]
-) -> None:
-    code = "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"
-    result = in_pipe([sys.executable, "-c", code, *DRY], process_environment)
-    assert (result.returncode, result.stderr) == (1, b"")
 
 
 @pytest.mark.parametrize("arguments", [(), ("-v",)])
