@@ -11,6 +11,8 @@ is run line by line: `$ command`, then what it prints.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import re
 import shlex
@@ -21,6 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from llm_mock.cli import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -34,6 +39,13 @@ FRAMEWORK = re.compile(
     re.MULTILINE,
 )
 """The import of a framework that is installed for `.ci/frameworks` only."""
+SDKS = (
+    *("anthropic", "boto3", "cohere", "fastapi", "google.genai", "google.genai.types"),
+    *("mistralai.client", "websockets"),
+)
+"""Modules that several sections import and that take long to import."""
+OWN_PROCESS = {"support.yaml", "scripted.yaml"}
+"""Suites that are run in a process in which nothing has imported `llm` before."""
 FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml|md))\n")
 
 DURATION = re.compile(r" +\(?(time|\d+(\.\d+)? m?s)\)?$")
@@ -91,6 +103,19 @@ EVERY_SECTION = [
 ]
 
 
+@pytest.fixture
+def imported_sdks(section: Section) -> None:
+    """Import the SDKs of a section before `pytester`, which forgets all that is imported later."""
+    texts = "\n".join((section.kept | section.files).values())
+    # The mock needs `jsonschema` for the calls of most sections.
+    for module in ("jsonschema", *SDKS):
+        package = module.partition(".")[0]
+        if module == "jsonschema" or re.search(rf"^ *(?:from|import) {package}\b", texts, re.M):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
+
+
+@pytest.mark.usefixtures("imported_sdks")
 @pytest.mark.parametrize("section", EVERY_SECTION)
 def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
     files = section.kept | section.files
@@ -109,7 +134,8 @@ def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
     for command, expected in re.findall(
         r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", section.console, re.MULTILINE
     ):
-        assert without_times(run_command(command, pytester.path)) == without_times(expected)
+        printed = run_in_console(command, pytester.path)
+        assert without_times(printed) == without_times(expected)
 
 
 def test_the_sections_about_frameworks_are_run_where_these_are_installed() -> None:
@@ -157,8 +183,22 @@ def without_times(output: str) -> str:
     return re.sub(r"\b\d+(\.\d+)?m?s +", "", output)
 
 
+def run_in_console(command: str, folder: Path) -> str:
+    """Return what a line of a `console` block prints."""
+    program, *arguments = shlex.split(command)
+    if program != "llm-mock" or OWN_PROCESS & {*arguments}:
+        return run_command(command, folder)
+    # In this process, because a process takes a second to import what this one has imported.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("PFLOW_TESTING", raising=False)
+        result = CliRunner().invoke(main, arguments, prog_name=program, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
 def run_command(command: str, folder: Path) -> str:
-    """Return what a line of a `console` block prints, with its environment variables."""
+    """Return what a command prints in a process of its own, with its environment variables."""
     words = shlex.split(command)
     variables = dict(word.split("=", 1) for word in words if re.match(r"[A-Z_]+=", word))
     words = [sys.executable if word == "python" else word for word in words[len(variables) :]]

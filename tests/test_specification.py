@@ -140,7 +140,7 @@ def test_parallel_tests_no_interference(pytester: pytest.Pytester) -> None:
             assert number % 2, "and a failing test leaves nothing behind either"
         """
     )
-    result = pytester.runpytest_subprocess("-n2", "-p", "randomly")
+    result = pytester.runpytest_inprocess("-n2", "-p", "randomly")
     result.assert_outcomes(passed=10, failed=10)
     assert sum("- LLM calls -" in line for line in result.outlines) == 10
 

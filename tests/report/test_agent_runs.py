@@ -58,7 +58,7 @@ def read_tests(pytester: pytest.Pytester, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "processes", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"]
+    "processes", [(), ("-p", "xdist", "-n", "1")], ids=["one process", "xdist"]
 )
 def test_the_report_has_the_runs_of_agents_with_their_checks(
     pytester: pytest.Pytester, processes: tuple[str, ...]

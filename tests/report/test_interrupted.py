@@ -27,10 +27,16 @@ def test_after(): ...
 """
 
 
+OPTIONS = "-p", "no:randomly", "--llm-mock-report=r.json", "--llm-mock-report=r.html"
+
+
 def reported(pytester: pytest.Pytester, *arguments: str) -> list[dict[str, Any]]:
-    pytester.runpytest_subprocess(
-        "-p", "no:randomly", "--llm-mock-report=r.json", "--llm-mock-report=r.html", *arguments
-    )
+    pytester.runpytest_inprocess(*OPTIONS, *arguments, no_reraise_ctrlc=True)
+    return read_tests()
+
+
+def read_tests() -> list[dict[str, Any]]:
+    """Return the tests of the report."""
     found: list[dict[str, Any]] = json.loads(Path("r.json").read_text())["tests"]
     return found
 
@@ -82,7 +88,8 @@ def test_the_calls_of_a_worker_that_was_interrupted_are_there_once(
     pytester.makepyfile(
         MODULE.format(setup="pass", call="raise KeyboardInterrupt", teardown="pass")
     )
-    before, interrupted, *_ = reported(pytester, "-n", "1")
+    # No worker replaces the one that ends: it would run nothing but `test_after`.
+    before, interrupted, *_ = reported(pytester, "-n", "1", "--max-worker-restart=0")
     assert (before["outcome"], interrupted["outcome"]) == (
         "passed",
         "error",
@@ -96,7 +103,10 @@ def test_a_test_that_failed_before_it_was_interrupted_stays_failed(
     pytester.makepyfile(
         MODULE.format(setup="pass", call="assert False", teardown="raise KeyboardInterrupt")
     )
-    assert [test["outcome"] for test in reported(pytester)] == ["passed", "failed"]
+    # A process of its own, so that one interruption ends a real one.
+    result = pytester.runpytest_subprocess(*OPTIONS)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert [test["outcome"] for test in read_tests()] == ["passed", "failed"]
 
 
 FAILS_AT_FIRST = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import re
@@ -376,18 +375,19 @@ def test_every_file_of_the_script_is_in_the_page(report: Path) -> None:
     assert all(file.read_text() in report.read_text() for file in files)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_nothing_scrolls_sideways_and_all_text_has_contrast(
-    width: int, scheme: str, open_page: Open, report: Path
+    width: int, open_page: Open, report: Path
 ) -> None:
-    tab = open_page(report, viewport={"width": width, "height": 780}, color_scheme=scheme)
+    tab = open_page(report, viewport={"width": width, "height": 780}, color_scheme="light")
     tab.get_by_role("button", name="Open all").click()
     for summary in tab.locator("summary").all():
         summary.click()
     tab.wait_for_timeout(200)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert tab.evaluate(LOW_CONTRAST) == []
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, scheme
+        assert tab.evaluate(LOW_CONTRAST) == [], scheme
 
 
 LOW_CONTRAST = """
@@ -475,19 +475,16 @@ def large(report: Path, folder: Path, tests: int, calls: int) -> Path:
     data = json.loads(source)
     talk = next(test for test in data["tests"] if test["id"].endswith("test_plan"))
     data["tests"] = []
+    many = [{**talk["calls"][0], "number": position} for position in range(calls)]
     for number in range(tests):
-        test = copy.deepcopy(talk)
-        test.update(
-            id=f"tests/test_{number % 50}.py::test_{number}", file=f"tests/test_{number % 50}.py"
-        )
-        test["calls"] = [{**test["calls"][0], "number": position} for position in range(calls)]
-        data["tests"].append(test)
+        file = f"tests/test_{number % 50}.py"
+        data["tests"].append({**talk, "id": f"{file}::test_{number}", "file": file, "calls": many})
     path = folder / "large.html"
     path.write_bytes(render_page(render_json(data)))
     return path
 
 
-@pytest.mark.parametrize(("tests", "calls"), [(1000, 10), (10_000, 1), (1, 10_000)])
+@pytest.mark.parametrize(("tests", "calls"), [(10_000, 1), (1, 10_000)])
 def test_ten_thousand_calls_can_be_looked_through(
     tests: int, calls: int, open_page: Open, report: Path, tmp_path: Path
 ) -> None:
@@ -513,11 +510,8 @@ def test_ten_thousand_calls_can_be_looked_through(
         wait_until(tab, f"document.activeElement.textContent.includes('test_{tests - 1}')")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1200])
-def test_agents_are_compared(
-    width: int, scheme: str, open_page: Open, report: Path, tmp_path: Path
-) -> None:
+def test_agents_are_compared(width: int, open_page: Open, report: Path, tmp_path: Path) -> None:
     text = report.read_text()
     data = json.loads(text.split('id="report">', 1)[1].split("</script>", 1)[0])
     counts = {"tests": 4, "passed": 3, "runs": 5, "turns": 12, "tool_calls": 1234}
@@ -529,7 +523,7 @@ def test_agents_are_compared(
     }
     path = tmp_path / "agents.html"
     path.write_bytes(render_page(render_json(data)))
-    tab = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    tab = open_page(path, viewport={"width": width, "height": 800})
     assert tab.get_by_text("Agents", exact=True).is_visible()
     rows = [row.locator("td").all_text_contents() for row in tab.locator("#agent-totals tr").all()]
     assert rows[0] == [
@@ -551,7 +545,9 @@ def test_agents_are_compared(
         HOSTILE,
     ]
     assert tab.title() == "LLM calls of the test run"
-    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), scheme
 
 
 def test_changes_that_tests_do_not_notice_are_listed(

