@@ -16,7 +16,16 @@ import pytest
 
 from llm_mock import LLMMock, ResponseConfigurator
 
-ASK = "import llm; print(llm.get_model('m').prompt('Hi').text())"
+ASK = """
+import urllib3
+
+messages = [{"role": "user", "content": "Hi"}]
+url = "https://api.openai.com/v1/chat/completions"
+answer = urllib3.request("POST", url, json={"model": "m", "messages": messages}).json()
+print(answer["choices"][0]["message"]["content"])
+"""
+"""A call by a library that is imported faster than `llm` and the SDKs."""
+ASK_BY_LLM = "import llm; print(llm.get_model('m').prompt('Hi').text())"
 TRUE = "/bin/true"
 posix = pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="POSIX only")
 pytestmark = posix
@@ -77,26 +86,28 @@ def _bytes(variables: Mapping[str, str]) -> dict[bytes, bytes]:
 
 
 @pytest.mark.parametrize(
-    "made",
+    ("code", "made"),
     [
-        dict,
-        _bytes,
-        Shouting,
-        MappingProxyType,
-        lambda _: os.environ,
-        lambda _: os.environb,
-        lambda _: None,
+        (ASK_BY_LLM, dict),
+        (ASK, dict),
+        (ASK, _bytes),
+        (ASK, Shouting),
+        (ASK, MappingProxyType),
+        (ASK, lambda _: os.environ),
+        (ASK, lambda _: os.environb),
+        (ASK, lambda _: None),
     ],
-    ids=["dict", "bytes", "UserDict", "proxy", "environ", "environb", "None"],
+    ids=["llm", "dict", "bytes", "UserDict", "proxy", "environ", "environb", "None"],
 )
 def test_the_mock_is_handed_over_in_any_environment(
+    code: str,
     made: Callable[[dict[str, str]], Any],
     mock_llm_responses: ResponseConfigurator,
     mock_llm_calls: LLMMock,
 ) -> None:
     mock_llm_responses.add("m", "Hello!")
     output = subprocess.check_output(
-        [sys.executable, "-c", ASK], env=made(dict(os.environ)), text=True
+        [sys.executable, "-c", code], env=made(dict(os.environ)), text=True
     )
     assert output == "Hello!\n"
     assert len(mock_llm_calls.calls) == 1

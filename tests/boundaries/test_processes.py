@@ -15,7 +15,7 @@ import pytest
 from llm_mock import InvalidReply, LLMMock, ResponseConfigurator, assert_llm_called_times
 from llm_mock.boundaries.processes import SharedFolder
 from llm_mock.core.context import activate
-from llm_mock.errors import ReplyNotSent
+from llm_mock.errors import ReplyNotSent, UnexpectedCall
 from tests.threads import in_threads
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -47,11 +47,39 @@ def run(mock_llm_calls: LLMMock) -> Run:
     return run_code
 
 
+@contextmanager
+def join(mock: LLMMock) -> Iterator[LLMMock]:
+    """Have the mock of a process that the test of a mock starts answer.
+
+    It is in the process of the test, because other processes take a second to start.
+    """
+    with join_folder(mock.environment()["LLM_MOCK_FOLDER"]) as other:
+        yield other
+
+
+@contextmanager
+def join_folder(folder: str | Path) -> Iterator[LLMMock]:
+    """Have the mock of a process that uses the folder of a test answer."""
+    mock = LLMMock(at_boundary=True)
+    mock.join(SharedFolder(Path(folder)))
+    previous = activate(mock)
+    try:
+        yield mock
+    finally:
+        activate(previous)
+
+
+def ask(mock: LLMMock, *names: str) -> list[str]:
+    """Return the answers of models, as `ASK` prints them."""
+    return [mock.get_model(name).prompt(f"from {name}", temperature=0.5).text() for name in names]
+
+
 def test_a_reply_that_may_be_used_any_number_of_times_is_shared_at_once(
-    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.add("m", "x", times=10**12, optional=True)
-    assert run("import llm\n" + ASK_ONCE).stdout == "x\n"
+    with join(mock_llm_calls) as other:
+        assert ask(other, "m") == ["x"]
     assert len(mock_llm_calls.calls) == 1
 
 
@@ -90,9 +118,10 @@ except llm.UnknownModelError as error:
     mock_llm_calls.models["m"].assert_called_with("from m")
 
 
-def test_calls_of_both_processes_are_in_one_history(run: Run, mock_llm_calls: LLMMock) -> None:
+def test_calls_of_both_processes_are_in_one_history(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.get_model("m").prompt("before")
-    run(ASK, "m")
+    with join(mock_llm_calls) as other:
+        ask(other, "m")
     mock_llm_calls.get_model("m").prompt("after")
     assert [(call["number"], call["prompt"]) for call in mock_llm_calls.calls] == [
         (1, "before"),
@@ -104,20 +133,21 @@ def test_calls_of_both_processes_are_in_one_history(run: Run, mock_llm_calls: LL
 
 
 def test_errors_cross_and_failed_calls_come_back(
-    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set_error("m", ConnectionError("no route"))
-    result = run(ASK, "m", check=False)
-    assert result.stderr.endswith("ConnectionError: no route\n")
+    with join(mock_llm_calls) as other, pytest.raises(ConnectionError, match=r"^no route$"):
+        ask(other, "m")
     assert mock_llm_calls.calls[0]["error"] == "no route"
 
 
 def test_unused_replies_are_those_of_the_test(
-    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.add("m", "queued", times=4)
     mock_llm_calls.get_model("m").prompt("before")
-    run(ASK, "m", "m")
+    with join(mock_llm_calls) as other:
+        ask(other, "m", "m")
     message = mock_llm_calls.unused_replies()
     assert message is not None
     count, reply = message.splitlines()[:2]
@@ -129,63 +159,31 @@ def test_unused_replies_are_those_of_the_test(
     assert mock_llm_calls.unused_replies() is None
 
 
-def test_processes_at_the_same_time_share_one_queue(
+def test_what_is_configured_later_crosses_too(
     mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
-    for number in range(8):
-        mock_llm_responses.add("m", f"queued {number}")
-    command = [sys.executable, "-c", ASK, *["m"] * 3]
-    environment = mock_llm_calls.environment()
-    processes = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    lines = [
-        line for process in processes for line in process.communicate(timeout=60)[0].splitlines()
-    ]
-    assert sorted(lines) == [*(f"queued {number}" for number in range(8)), '{"success": true}']
-    assert len(mock_llm_calls.calls) == 9
-    mock_llm_calls.assert_all_replies_used()
+    def ask_another_process() -> list[str]:
+        with join(mock_llm_calls) as other:
+            return ask(other, "m")
 
-
-def test_what_is_configured_later_crosses_too(
-    run: Run, mock_llm_responses: ResponseConfigurator
-) -> None:
     mock_llm_responses.set("m", "early")
-    assert run(ASK, "m").stdout == "early\n"
+    assert ask_another_process() == ["early"]
     mock_llm_responses.set("m", "late")
-    assert run(ASK, "m").stdout == "late\n"
+    assert ask_another_process() == ["late"]
     mock_llm_responses.reset()
-    assert run(ASK, "m").stdout == '{"success": true}\n'
+    assert ask_another_process() == ['{"success": true}']
 
 
 def test_what_is_configured_meanwhile_reaches_a_process_that_runs(
     mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
-    code = """
-import sys, llm
-for line in sys.stdin:
-    print(llm.get_model("m").prompt(line.strip()).text(), flush=True)
-"""
-    command = [sys.executable, "-c", code]
-    environment = mock_llm_calls.environment()
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-    ) as process:
-        assert process.stdin and process.stdout  # noqa: PT018
-        answers = []
+    answers = []
+    with join(mock_llm_calls) as other:
         for number in range(3):
             mock_llm_responses.add("m", f"answer {number}")
-            process.stdin.write(f"question {number}\n")
-            answers.append(process.stdout.readline())
+            answers.append(other.get_model("m").prompt(f"question {number}").text())
             assert mock_llm_calls.calls[-1]["prompt"] == f"question {number}"
-        process.stdin.close()
-    assert answers == ["answer 0\n", "answer 1\n", "answer 2\n"]
+    assert answers == ["answer 0", "answer 1", "answer 2"]
 
 
 def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: LLMMock) -> None:
@@ -196,8 +194,9 @@ def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: LLMMock)
     assert [call["prompt"] for call in mock_llm_calls.calls] == ["from m", "from n"]
 
 
-def test_a_report_that_was_cut_off_is_left_out(run: Run, mock_llm_calls: LLMMock) -> None:
-    run(ASK, "m")
+def test_a_report_that_was_cut_off_is_left_out(mock_llm_calls: LLMMock) -> None:
+    with join(mock_llm_calls) as other:
+        ask(other, "m")
     (report,) = Path(mock_llm_calls.environment()["LLM_MOCK_FOLDER"]).glob("sent-*")
     with report.open("a") as file:
         file.write('{"call": {"model_id"')
@@ -225,10 +224,10 @@ def test_variables_can_be_added(mock_llm_calls: LLMMock) -> None:
     assert (environment["PLANNER_MODE"], environment["PFLOW_TESTING"]) == ("fast", "1")
 
 
-def test_a_strict_test_learns_of_unexpected_calls(run: Run, mock_llm_calls: LLMMock) -> None:
+def test_a_strict_test_learns_of_unexpected_calls(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.settings = mock_llm_calls.settings._replace(strict="error")
-    result = run(ASK, "m", check=False)
-    assert "UnexpectedCall" in result.stderr
+    with join(mock_llm_calls) as other, pytest.raises(UnexpectedCall):
+        ask(other, "m")
     assert mock_llm_calls.problems[0].startswith("No reply was configured for this call:")
     mock_llm_calls.problems.clear()
 
@@ -248,34 +247,25 @@ def test_a_function_without_a_name_cannot_cross(
         mock_llm_calls.environment()
 
 
-def answer(prompt: Any) -> str:
-    return f"named: {prompt.prompt}"
-
-
 def test_a_function_that_can_be_imported_there_crosses(
-    run: Run, mock_llm_responses: ResponseConfigurator
+    run: Run,
+    mock_llm_responses: ResponseConfigurator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    mock_llm_responses.set("m", answer)
-    assert run(ASK, "m", PYTHONPATH=str(Path(__file__).parent.parent)).stdout == "named: from m\n"
+    (tmp_path / "replies.py").write_text("def answer(prompt): return f'named: {prompt.prompt}'")
+    monkeypatch.syspath_prepend(tmp_path)
+    import replies  # type: ignore[import-not-found]
 
-
-@contextmanager
-def join(folder: str | Path) -> Iterator[LLMMock]:
-    """Have the mock of a process that uses the folder of a test answer."""
-    mock = LLMMock(at_boundary=True)
-    mock.join(SharedFolder(Path(folder)))
-    previous = activate(mock)
-    try:
-        yield mock
-    finally:
-        activate(previous)
+    mock_llm_responses.set("m", replies.answer)
+    assert run(ASK, "m", PYTHONPATH=str(tmp_path)).stdout == "named: from m\n"
 
 
 def test_a_method_of_a_text_crosses(
     mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("m", "answer to {0.prompt}".format)
-    with join(mock_llm_calls.environment()["LLM_MOCK_FOLDER"]) as other:
+    with join(mock_llm_calls) as other:
         assert other.get_model("m").prompt("Hi").text() == "answer to Hi"
         assert len(other.calls) == 1
     assert [call["prompt"] for call in mock_llm_calls.calls] == ["Hi"]
@@ -288,7 +278,7 @@ def test_a_process_that_cannot_read_the_replies_fails_every_call(mock_llm_calls:
         "The replies that the test configured cannot be read in this process: "
         "ModuleNotFoundError: No module named 'gone_module'."
     )
-    with join(folder) as other:
+    with join_folder(folder) as other:
         for name in ("m", "gpt-4o"):
             with pytest.raises(ReplyNotSent) as caught:
                 other.get_model(name).prompt("Hi")
@@ -299,9 +289,21 @@ def test_a_process_that_cannot_read_the_replies_fails_every_call(mock_llm_calls:
 
 
 def test_a_process_that_begins_after_its_test_has_default_replies(tmp_path: Path) -> None:
-    with join(tmp_path / "gone") as other:
+    with join_folder(tmp_path / "gone") as other:
         assert other.get_model("m").prompt("Hi").json() == {"success": True}
         assert len(other.calls) == 1
+
+
+ONLY_HERE = "def answer(prompt): return 'x'\nclass Down(Exception): ..."
+
+
+@pytest.fixture
+def only_here(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return a module that another process cannot import."""
+    only_here = ModuleType("only_here")
+    monkeypatch.setitem(sys.modules, "only_here", only_here)
+    exec(ONLY_HERE, vars(only_here))
+    return only_here
 
 
 @pytest.mark.parametrize(
@@ -313,22 +315,36 @@ def test_a_process_that_begins_after_its_test_has_default_replies(tmp_path: Path
     ],
 )
 def test_what_cannot_be_imported_there_fails_the_calls_that_need_it(
-    run: Run,
     mock_llm_responses: ResponseConfigurator,
     mock_llm_calls: LLMMock,
+    only_here: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     reply: str,
     described: str,
 ) -> None:
-    only_here = ModuleType("only_here")
-    monkeypatch.setitem(sys.modules, "only_here", only_here)
-    exec("def answer(prompt): return 'x'\nclass Down(Exception): ...", vars(only_here))
     mock_llm_responses.set("m", eval(reply, vars(only_here)))
+    mock_llm_responses.set("other", "text")
+    folder = mock_llm_calls.environment()["LLM_MOCK_FOLDER"]
+    monkeypatch.delitem(sys.modules, "only_here")
+    with join_folder(folder) as other:
+        assert ask(other, "other") == ["text"]
+        with pytest.raises(ReplyNotSent) as caught:
+            ask(other, "m")
+    message = str(caught.value)
+    assert message.startswith(f"The reply to this call needs {described}")
+    assert "No module named 'only_here'" in message
+    assert len(mock_llm_calls.problems) == 1
+    mock_llm_calls.problems.clear()
+
+
+def test_a_process_starts_without_what_it_cannot_import(
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock, only_here: Any
+) -> None:
+    mock_llm_responses.set("m", only_here.answer)
     mock_llm_responses.set("other", "text")
     result = run(ASK, "other", "m", check=False)
     assert result.stdout == "text\n"
-    assert f"ReplyNotSent: The reply to this call needs {described}" in result.stderr
-    assert "No module named 'only_here'" in result.stderr
+    assert "ReplyNotSent: The reply to this call needs the function of " in result.stderr
     assert len(mock_llm_calls.problems) == 1
     mock_llm_calls.problems.clear()
 
@@ -359,7 +375,7 @@ def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
         "def test_it(mock_llm_calls): print('FOLDER', "
         "mock_llm_calls.environment()['LLM_MOCK_FOLDER'])"
     )
-    result = pytester.runpytest_subprocess("-s")
+    result = pytester.runpytest_inprocess("-s")
     (folder,) = [line.split()[-1] for line in result.outlines if "FOLDER" in line]
     assert "llm-mock-shared-" in folder
     assert not Path(folder).exists()
@@ -401,19 +417,20 @@ def test_a_process_that_asks_after_the_test_has_its_replies(
 def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(
     mock_llm_calls: LLMMock,
 ) -> None:
-    for number in range(12):
+    for number in range(11):
         mock_llm_calls.add("m", f"queued {number}")
     answers: list[str] = []
 
     def start(_: int) -> None:
-        command = [sys.executable, "-c", ASK, "m", "m"]
+        command = [sys.executable, "-c", ASK, *["m"] * 4]
         output = subprocess.check_output(
             command, env=mock_llm_calls.environment(), text=True, timeout=60
         )
         answers.extend(output.splitlines())
 
-    in_threads(6, start)
-    assert sorted(answers) == sorted(f"queued {number}" for number in range(12))
+    in_threads(3, start)
+    queued = [f"queued {number}" for number in range(11)]
+    assert sorted(answers) == sorted([*queued, '{"success": true}'])
     assert [call["number"] for call in mock_llm_calls.calls] == [*range(1, 13)]
     mock_llm_calls.assert_all_replies_used()
 
@@ -421,10 +438,12 @@ def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(
 def test_threads_that_look_at_calls_while_others_ask_count_each_once(
     mock_llm_calls: LLMMock,
 ) -> None:
-    code = "import llm\nfor _ in range(400): llm.get_model('m').prompt('Hi')"
+    code = f"import llm; {ASK_ONCE}\nfor _ in range(99): llm.get_model('m').prompt('Hi')"
     with subprocess.Popen(
-        [sys.executable, "-c", code], env=mock_llm_calls.environment()
+        [sys.executable, "-uc", code], env=mock_llm_calls.environment(), stdout=subprocess.PIPE
     ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # it has begun to ask
 
         def look_or_ask(thread: int) -> None:
             asked = 0
@@ -432,17 +451,18 @@ def test_threads_that_look_at_calls_while_others_ask_count_each_once(
                 if thread == 0 and asked < 10:
                     mock_llm_calls.get_model("m").prompt("Hi")
                 asked += 1
-                assert len(mock_llm_calls.calls) <= 410
+                assert len(mock_llm_calls.calls) <= 110
 
         in_threads(4, look_or_ask)
-    assert [call["number"] for call in mock_llm_calls.calls] == [*range(1, 411)]
+    assert [call["number"] for call in mock_llm_calls.calls] == [*range(1, 111)]
 
 
-def test_what_threads_configure_at_once_crosses(mock_llm_calls: LLMMock, run: Run) -> None:
+def test_what_threads_configure_at_once_crosses(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.environment()
     in_threads(8, lambda number: mock_llm_calls.set(f"m{number}", f"from m{number}"))
     models = [f"m{number}" for number in range(8)]
-    assert run(ASK, *models).stdout.split("\n")[:-1] == [f"from {model}" for model in models]
+    with join(mock_llm_calls) as other:
+        assert ask(other, *models) == [f"from {model}" for model in models]
 
 
 def test_threads_of_a_process_use_what_the_test_configured_meanwhile(
@@ -468,19 +488,18 @@ for line in sys.stdin:
         bufsize=1,
     ) as process:
         assert process.stdin and process.stdout  # noqa: PT018
-        for number in range(5):
+        for number in range(3):
             mock_llm_calls.set("m", f"answer-{number}")
             process.stdin.write("ask\n")
             assert process.stdout.readline().split() == [f"answer-{number}"] * 8
         process.stdin.close()
-    assert len(mock_llm_calls.calls) == 40
+    assert len(mock_llm_calls.calls) == 24
 
 
-def test_a_reply_that_is_queued_after_a_reset_is_a_new_one(
-    mock_llm_calls: LLMMock, run: Run
-) -> None:
+def test_a_reply_that_is_queued_after_a_reset_is_a_new_one(mock_llm_calls: LLMMock) -> None:
     for text in ("before", "after"):
         mock_llm_calls.reset()
         mock_llm_calls.add("m", text)
-        assert run(ASK, "m").stdout == f"{text}\n"
+        with join(mock_llm_calls) as other:
+            assert ask(other, "m") == [text]
     mock_llm_calls.assert_all_replies_used()

@@ -336,11 +336,11 @@ COMPARED = """
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n2",), ("-v",)])
-def test_the_agents_of_a_run_are_compared(
+def test_the_agents_of_a_run_are_compared_and_in_the_report(
     arguments: tuple[str, ...], pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(with_agents(COMPARED))
-    result = pytester.runpytest(*arguments)
+    result = pytester.runpytest("--llm-mock-report=report.json", *arguments)
     result.assert_outcomes(passed=3, failed=1, skipped=1)
     lines = result.outlines
     assert sum("Agents of the run" in line for line in lines) == 1
@@ -371,6 +371,25 @@ def test_the_agents_of_a_run_are_compared(
         "440",
         "unknown",
     ]
+    report = json.loads((pytester.path / "report.json").read_text())
+    good, cheap = report["agents"]
+    assert good["duration_s"] > 0
+    assert (good["agent"], good["tests"], good["passed"], good["runs"]) == ("good", 2, 2, 3)
+    assert (cheap["agent"], cheap["tests"], cheap["passed"], cheap["cost_usd"]) == (
+        "cheap",
+        2,
+        1,
+        None,
+    )
+    assert (cheap["turns"], cheap["tool_calls"], cheap["input_tokens"], cheap["output_tokens"]) == (
+        4,
+        2,
+        400,
+        40,
+    )
+    # The agents do not differ in their prompts or skills by themselves.
+    assert report["agents_by"] == {}
+    result.stdout.no_fnmatch_line("#  model *")
 
 
 ALIKE = """
@@ -468,38 +487,9 @@ def test_models_prompts_and_skills_are_ranked_each_by_itself(pytester: pytest.Py
     )
 
 
-def test_parts_in_which_agents_do_not_differ_by_themselves_are_not_compared(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(with_agents(COMPARED))
-    pytester.runpytest("--llm-mock-report=report.json").stdout.no_fnmatch_line("#  model *")
-    assert json.loads((pytester.path / "report.json").read_text())["agents_by"] == {}
-
-
 def test_a_quiet_run_compares_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(with_agents(COMPARED))
     pytester.runpytest("-q").stdout.no_fnmatch_line("*Agents of the run*")
-
-
-@pytest.mark.parametrize("arguments", [(), ("-n2",)])
-def test_the_report_has_the_agents(arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(with_agents(COMPARED))
-    pytester.runpytest("--llm-mock-report=report.json", *arguments)
-    good, cheap = json.loads((pytester.path / "report.json").read_text())["agents"]
-    assert good["duration_s"] > 0
-    assert (good["agent"], good["tests"], good["passed"], good["runs"]) == ("good", 2, 2, 3)
-    assert (cheap["agent"], cheap["tests"], cheap["passed"], cheap["cost_usd"]) == (
-        "cheap",
-        2,
-        1,
-        None,
-    )
-    assert (cheap["turns"], cheap["tool_calls"], cheap["input_tokens"], cheap["output_tokens"]) == (
-        4,
-        2,
-        400,
-        40,
-    )
 
 
 def test_runs_outside_of_tests_are_not_kept(pytester: pytest.Pytester) -> None:
@@ -536,21 +526,9 @@ def test_configuring_an_agent_imports_neither_llm_nor_mcp() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 
-def test_an_agent_is_recorded_and_replayed_by_a_cassette(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(
-        """
+REGISTERED = """
         import llm
         from llm.models import ToolCall
-
-        class Real(llm.Model):
-            model_id = "real"
-            supports_tools = True
-
-            def execute(self, prompt, stream, response, conversation):
-                if prompt.tool_results:
-                    yield "It said " + prompt.tool_results[0].output
-                else:
-                    response.add_tool_call(ToolCall("echo_execute", {"args": "hello"}, "call"))
 
         class Plugin:
             @staticmethod
@@ -565,6 +543,23 @@ def test_an_agent_is_recorded_and_replayed_by_a_cassette(pytester: pytest.Pytest
         def pytest_unconfigure(config):
             from llm.plugins import pm
             pm.unregister(name="real")
+"""
+"""A `conftest.py` that has the model `Real` meanwhile."""
+
+
+def test_an_agent_is_recorded_and_replayed_by_a_cassette(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        REGISTERED
+        + """
+        class Real(llm.Model):
+            model_id = "real"
+            supports_tools = True
+
+            def execute(self, prompt, stream, response, conversation):
+                if prompt.tool_results:
+                    yield "It said " + prompt.tool_results[0].output
+                else:
+                    response.add_tool_call(ToolCall("echo_execute", {"args": "hello"}, "call"))
         """
     )
     pytester.makepyfile(
@@ -578,33 +573,27 @@ def test_an_agent_is_recorded_and_replayed_by_a_cassette(pytester: pytest.Pytest
             """
         )
     )
+    # In a process whose `llm` has not loaded its plugins.
     pytester.runpytest_subprocess("--llm-mock-record=once").assert_outcomes(passed=1)
     (cassette,) = pytester.path.glob("cassettes/*/*.yaml")
     assert "echo_execute" in cassette.read_text()
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest().assert_outcomes(passed=1)
 
 
 def test_an_agent_runs_live_where_the_test_is_marked(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        REGISTERED
+        + """
+        class Real(llm.Model):
+            model_id = "real"
+
+            def execute(self, prompt, stream, response, conversation):
+                yield "I am real"
+        """
+    )
     pytester.makepyfile(
         with_agents(
             """
-            import llm
-            from llm.plugins import pm
-
-            class Real(llm.Model):
-                model_id = "real"
-
-                def execute(self, prompt, stream, response, conversation):
-                    yield "I am real"
-
-            class Plugin:
-                @staticmethod
-                @llm.hookimpl
-                def register_models(register):
-                    register(Real())
-
-            pm.register(Plugin, "real")
-
             @pytest.mark.llm_live
             async def test_live(aitest_run):
                 assert (await aitest_run(Agent("real"), "Who?")).final_response == "I am real"
@@ -614,8 +603,8 @@ def test_an_agent_runs_live_where_the_test_is_marked(pytester: pytest.Pytester) 
             """  # noqa: E501
         )
     )
-    pytester.runpytest_subprocess(ASYNC).assert_outcomes(passed=1, skipped=1)
-    pytester.runpytest_subprocess(ASYNC, "--llm-mock-live").assert_outcomes(passed=2)
+    pytester.runpytest(ASYNC).assert_outcomes(passed=1, skipped=1)
+    pytester.runpytest(ASYNC, "--llm-mock-live").assert_outcomes(passed=2)
 
 
 def test_the_prices_of_a_test_hold_for_its_runs(pytester: pytest.Pytester) -> None:
@@ -658,14 +647,19 @@ def test_no_server_outlives_the_run(
 
             def test_it(mock_llm_responses):
                 mock_llm_responses.call_every_tool("*")
-                server = MCPServer([sys.executable, {str(RAW_SERVER)!r}, {marker!r}], tools=["echo"])
+                command = [sys.executable, "-I", "-S", {str(RAW_SERVER)!r}, {marker!r}]
+                server = MCPServer(command, tools=["echo"])
                 assert aitest_run_sync(Agent("m", [server]), "Hello").tool_was_called("echo")
                 assert {marker!r} in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
                 {end}
             """  # noqa: E501
         ).replace("import pytest\n", "import pytest, subprocess, sys\n", 1)
     )
-    pytester.runpytest_subprocess(*arguments)
+    if arguments:  # the worker is the process that ends
+        result = pytester.runpytest(*arguments, no_reraise_ctrlc=True)
+    else:
+        result = pytester.runpytest_subprocess()
+    assert "AssertionError" not in result.stdout.str()
     assert marker not in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
 
 

@@ -179,22 +179,25 @@ SIX_TESTS = """
     def test_that_asks_nothing():
         pass
 """
-XDIST = [(), ("-n2",), ("-n1", "--dist=no")]
+TOKENS = (
+    "llm_mock_budget=tokens=400",
+    "The calls of the run so far took 500 tokens (budget 400). The largest:",
+)
+COST = (
+    "llm_mock_budget=cost=0.0004",
+    "The calls of the run so far cost $0.0005 (budget $0.0004). The largest:",
+)
 
 
-@pytest.mark.parametrize("arguments", XDIST)
 @pytest.mark.parametrize(
-    ("limit", "message"),
+    ("limit", "message", "arguments"),
     [
-        (
-            "llm_mock_budget=tokens=400",
-            "The calls of the run so far took 500 tokens (budget 400). The largest:",
-        ),
-        (
-            "llm_mock_budget=cost=0.0004",
-            "The calls of the run so far cost $0.0005 (budget $0.0004). The largest:",
-        ),
+        (*TOKENS, ()),
+        (*COST, ()),
+        (*TOKENS, ("-n2",)),
+        (*COST, ("-n1", "--dist=no")),
     ],
+    ids=["tokens", "cost", "tokens of two workers", "cost of one worker"],
 )
 def test_every_test_that_asks_on_once_the_budget_of_the_run_is_spent_fails(
     limit: str, message: str, arguments: tuple[str, ...], pytester: pytest.Pytester
@@ -210,7 +213,7 @@ def test_every_test_that_asks_on_once_the_budget_of_the_run_is_spent_fails(
     assert sum("LLM budget of the run" in line for line in result.outlines) == 1
 
 
-@pytest.mark.parametrize("arguments", XDIST)
+@pytest.mark.parametrize("arguments", [(), ("-n1",)])
 def test_a_run_within_its_budget_passes_and_says_what_it_used(
     arguments: tuple[str, ...], pytester: pytest.Pytester
 ) -> None:
@@ -375,7 +378,7 @@ def test_with_prices_the_summary_of_the_run_has_a_column_of_costs(
 ) -> None:
     pytester.makeini(TWO_PRICES)
     pytester.makepyfile(CALLS + "\n    def test_it(): ask(), ask(), ask('dear'), ask('unknown')")
-    for arguments in ((), ("-n2",)):
+    for arguments in ((), ("-n1",)):
         result = pytester.runpytest("-v", *arguments)
         result.assert_outcomes(passed=1)
         result.stdout.fnmatch_lines(

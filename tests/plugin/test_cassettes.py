@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 import llm.default_plugins.openai_models  # noqa: F401 (so that runs inside the run do not import it anew)
 import pytest
 
+from tests.conftest import NESTED_OPTIONS
 from tests.openai_server import OpenAIServer, openai_server
 
 KEY = "stored-key-0123456789abcdef"
@@ -35,20 +43,25 @@ def running() -> Iterator[OpenAIServer]:
 def server(running: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
     """Return the server, as a model that the user has configured in `llm`, with a stored key."""
     running.requests.clear()
-    user = tmp_path / "user"
+    monkeypatch.setenv("LLM_USER_PATH", str(make_user(tmp_path, running)))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return running
+
+
+def make_user(folder: Path, server: OpenAIServer) -> Path:
+    """Make a folder of `llm` that has the server as a model, and a key for it."""
+    user = folder / "user"
     user.mkdir()
     entry = {
         "model_id": "loopback",
         "model_name": "loopback",
-        "api_base": running.url,
+        "api_base": server.url,
         "api_key_name": "loop",
     }
     traits = {"can_stream": True, "supports_schema": True, "supports_tools": True}
     (user / "extra-openai-models.yaml").write_text(json.dumps([entry | traits]))  # JSON is YAML
     (user / "keys.json").write_text(json.dumps({"loop": KEY}))
-    monkeypatch.setenv("LLM_USER_PATH", str(user))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    return running
+    return user
 
 
 def write(pytester: pytest.Pytester, *tests: str) -> None:
@@ -252,27 +265,27 @@ def test_a_missing_cassette_is_named_beside_the_reply_that_nearly_matches(
     assert result.stdout.str().count("Or correct this reply") == 2
 
 
+UNUSED = [
+    "  cassettes/test_it/test_hi.llm.yaml: 2 recorded calls were not made",
+    "    - loopback  'One'",
+    "    - loopback  'Three'",
+    "Remove them from the cassette: pytest --llm-mock-record rewrite",
+]
+
+
 @pytest.mark.parametrize(("level", "outcome"), [("", "passed"), ("error", "failed")])
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_recordings_that_nobody_used_are_reported_or_fail(
-    pytester: pytest.Pytester, server: OpenAIServer, level: str, outcome: str, workers: list[str]
+    pytester: pytest.Pytester, server: OpenAIServer, level: str, outcome: str
 ) -> None:
     write(pytester, prompt_test("One", "Two", "Three"), prompt_test("One", name="test_other"))
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
     marked = strict_by_marker(level) if level else ""
     write(pytester, marked, prompt_test("Two"), prompt_test("One", name="test_other"))
 
-    result = pytester.runpytest(*workers)
+    result = pytester.runpytest()
 
     result.assert_outcomes(**({"passed": 2} if outcome == "passed" else {"passed": 1, "failed": 1}))
-    result.stdout.fnmatch_lines(
-        [
-            "  cassettes/test_it/test_hi.llm.yaml: 2 recorded calls were not made",
-            "    - loopback  'One'",
-            "    - loopback  'Three'",
-            "Remove them from the cassette: pytest --llm-mock-record rewrite",
-        ]
-    )
+    result.stdout.fnmatch_lines(UNUSED)
 
 
 def test_of_many_recordings_that_nobody_used_the_first_are_shown(
@@ -372,64 +385,59 @@ def test_wrong_settings_are_one_clear_error(
     result.stdout.fnmatch_lines([f"*{message}"])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda text: text[: len(text) // 2] + '"', "*test_hi.llm.yaml:*: *"),
-        (
-            lambda text: text.replace("version: 2", "version: 3"),
-            "*test_hi.llm.yaml:2: has version 3, *versions 1 to 2",
-        ),
-        (
-            lambda text: text.replace("prompt:", "promt:"),
-            "*test_hi.llm.yaml:6: unknown key 'promt'; did you mean 'prompt'?",
-        ),
-        (lambda text: text.replace("model: loopback\n", ""), "*test_hi.llm.yaml:*: *"),
-        (
-            lambda text: text.replace("prompt: Hi", "prompt: [Hi]"),
-            "*test_hi.llm.yaml:6: *should be text, not a list",
-        ),
-        (
-            lambda text: text + "version: 1\n",
-            "*: is not valid YAML: duplicate key 'version'",
-        ),
-        (lambda text: "calls: []\n", "*test_hi.llm.yaml:1: is not a cassette: *"),
-        (lambda text: "", "*test_hi.llm.yaml:1: is not a cassette: *"),
-        (lambda text: "calls: []\n\tversion: 1", "*test_hi.llm.yaml:2: is not valid YAML: *"),
-        (
-            lambda text: "version: 1\ncalls:\n- request: \x00",
-            "*test_hi.llm.yaml:3: is not valid YAML: *",
-        ),
-    ],
-    ids=[
-        "truncated",
-        "version",
-        "unknown key",
-        "missing",
-        "type",
-        "duplicate",
-        "no version",
-        "empty",
-        "tab",
-        "NUL",
-    ],
-)
+BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
+    "truncated": (lambda text: text[: len(text) // 2] + '"', "FILE:*: *"),
+    "version": (
+        lambda text: text.replace("version: 2", "version: 3"),
+        "FILE:2: has version 3, *versions 1 to 2",
+    ),
+    "unknown_key": (
+        lambda text: text.replace("prompt:", "promt:"),
+        "FILE:6: unknown key 'promt'; did you mean 'prompt'?",
+    ),
+    "missing": (lambda text: text.replace("model: loopback\n", ""), "FILE:*: *"),
+    "type": (
+        lambda text: text.replace("prompt: Hi", "prompt: [Hi]"),
+        "FILE:6: *should be text, not a list",
+    ),
+    "duplicate": (
+        lambda text: text + "version: 1\n",
+        "FILE:*: is not valid YAML: duplicate key 'version'",
+    ),
+    "no_version": (lambda text: "calls: []\n", "FILE:1: is not a cassette: *"),
+    "empty": (lambda text: "", "FILE:1: is not a cassette: *"),
+    "tab": (lambda text: "calls: []\n\tversion: 1", "FILE:2: is not valid YAML: *"),
+    "NUL": (
+        lambda text: "version: 1\ncalls:\n- request: \x00",
+        "FILE:3: is not valid YAML: *",
+    ),
+}
+"""Changes of cassettes, each with its error."""
+
+
 def test_a_broken_cassette_is_one_clear_error_with_its_line_and_stays_as_it_is(
-    pytester: pytest.Pytester, server: OpenAIServer, change: object, message: str
+    pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:
-    write(pytester, prompt_test("Hi"), prompt_test("Hi", name="test_other"))
-    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
-    broken = change(CASSETTE.read_text())  # type: ignore[operator]
-    CASSETTE.write_text(broken)
+    tests = dedent(MODULE + prompt_test("Hi") + prompt_test("Hi", name="test_other"))
+    pytester.makepyfile(**{f"test_{name}": tests for name in BROKEN})
+    count = len(BROKEN)
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2 * count)
+    broken = {}
+    for name, (change, _) in BROKEN.items():
+        path = Path(f"cassettes/test_{name}/test_hi.llm.yaml")
+        broken[path] = change(path.read_text())
+        path.write_text(broken[path])
 
     for mode in ("none", "new_episodes", "all"):
         result = pytester.runpytest("--llm-mock-record", mode)
-        result.assert_outcomes(passed=1, errors=1)
-        result.stdout.fnmatch_lines([message, "*, or record it again: *"])
+        result.assert_outcomes(passed=count, errors=count)
+        for name, (_, message) in BROKEN.items():
+            file = f"*test_{name}/test_hi.llm.yaml"
+            result.stdout.fnmatch_lines([message.replace("FILE", file), "*, or record it again: *"])
         result.stdout.no_fnmatch_line("*Traceback*")
-        assert CASSETTE.read_text() == broken
-    pytester.runpytest("--llm-mock-record", "rewrite").assert_outcomes(passed=2)
-    pytester.runpytest().assert_outcomes(passed=2)
+        assert {path: path.read_text() for path in broken} == broken
+    pytester.runpytest("--llm-mock-record", "rewrite").assert_outcomes(passed=2 * count)
+    pytester.runpytest().assert_outcomes(passed=2 * count)
 
 
 def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
@@ -510,24 +518,24 @@ def test_a_wrong_marker_is_one_clear_error(
     result.stdout.fnmatch_lines([message])
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["here", "xdist"])
+RECORDED = [
+    (
+        "llm-mock: * mocked, except tests with a cassette, which make and record real "
+        "calls (mode once)"
+    ),
+    "*= Recorded LLM calls =*",
+    "  cassettes/test_it/test_hi.llm.yaml: 2 real calls recorded",
+    "  cassettes/test_it/test_three.llm.yaml: 1 real call recorded",
+]
+
+
 def test_a_run_that_records_says_so_and_what_it_wrote(
-    pytester: pytest.Pytester, server: OpenAIServer, arguments: tuple[str, ...]
+    pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:
     write(pytester, prompt_test("One", "Two"), prompt_test("Three", name="test_three"))
-    recording = pytester.runpytest("--llm-mock-record", "once", *arguments)
-    recording.stdout.fnmatch_lines(
-        [
-            (
-                "llm-mock: * mocked, except tests with a cassette, which make and record real "
-                "calls (mode once)"
-            ),
-            "*= Recorded LLM calls =*",
-            "  cassettes/test_it/test_hi.llm.yaml: 2 real calls recorded",
-            "  cassettes/test_it/test_three.llm.yaml: 1 real call recorded",
-        ]
-    )
-    replaying = pytester.runpytest(*arguments)
+    recording = pytester.runpytest("--llm-mock-record", "once")
+    recording.stdout.fnmatch_lines(RECORDED)
+    replaying = pytester.runpytest()
     replaying.assert_outcomes(passed=2)
     replaying.stdout.no_fnmatch_line("*real call*")
 
@@ -562,23 +570,19 @@ def test_a_failed_test_keeps_what_it_recorded_first_but_no_errors(
 
 
 def test_a_cassette_that_cannot_be_written_fails_its_test_and_damages_nothing(
-    pytester: pytest.Pytester, server: OpenAIServer
+    pytester: pytest.Pytester, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(pytester, prompt_test("One"))
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
     before = CASSETTE.read_text()
     write(pytester, prompt_test("One", "New"))
-    pytester.makeconftest(
-        """
-        import errno, os
 
-        def pytest_configure():
-            def full(descriptor):
-                raise OSError(errno.ENOSPC, "No space left on device")
-            os.fsync = full
-        """
-    )
-    result = pytester.runpytest_subprocess("--llm-mock-record", "new_episodes")
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        result = pytester.runpytest("--llm-mock-record", "new_episodes")
     result.assert_outcomes(failed=1)
     message = "The cassette cassettes/test_it/test_hi.llm.yaml could not be written: No space left on device. *"  # noqa: E501
     result.stdout.fnmatch_lines([message])
@@ -949,17 +953,121 @@ def test_another_process_cannot_use_the_cassette(pytester: pytest.Pytester) -> N
     )
 
 
-def test_cassettes_are_recorded_and_replayed_by_parallel_workers(
-    pytester: pytest.Pytester, server: OpenAIServer
+HIDING = """
+    from llm_mock.cassettes import CassetteConfig
+
+    @pytest.fixture
+    def llm_mock_cassette_config():
+        return CassetteConfig(redact=(r"customer-\\d+",))
+"""
+OTHER = prompt_test("One", name="test_other")
+THREE = prompt_test("One", "Two", "Three") + OTHER
+PARALLEL = {
+    "test_each": "".join(
+        prompt_test(f"Prompt {number}", name=f"test_{number}") for number in range(12)
+    ),
+    "test_it": prompt_test("One", "Two") + prompt_test("Three", name="test_three"),
+    "test_hidden": HIDING + prompt_test("Who is customer-17?"),
+    "test_passed": THREE,
+    "test_failed": THREE,
+}
+"""Tests that workers record."""
+CHANGED = {
+    "test_passed": prompt_test("Two") + OTHER,
+    "test_failed": strict_by_marker("error") + prompt_test("Two") + OTHER,
+}
+"""What is changed before workers replay the tests."""
+
+
+@dataclass(frozen=True)
+class ParallelRuns:
+    """The runs with workers that recorded `PARALLEL` and replayed it after `CHANGED`."""
+
+    folder: Path
+    recording: list[str]
+    replaying: list[str]
+    asked: list[str]
+    """The prompts that the server received while the workers recorded."""
+    asked_later: list[str]
+
+
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParallelRuns]:
+    """Record and replay with two workers, once for all tests, as workers take long to start."""
+    folder = tmp_path_factory.mktemp("parallel")
+    with openai_server() as server:
+        user = make_user(tmp_path_factory.mktemp("with_user"), server)
+
+        def run(tests: dict[str, str], *options: str) -> list[str]:
+            for name, text in tests.items():
+                (folder / f"{name}.py").write_text(dedent(MODULE + text))
+            variables = {
+                **os.environ,
+                "LLM_USER_PATH": str(user),
+                "NO_PROXY": "127.0.0.1",
+                "PYTEST_ADDOPTS": NESTED_OPTIONS,
+            }
+            result = subprocess.run(
+                [sys.executable, "-m", "pytest", "-n2", "-rpf", "--color=no", *options],
+                cwd=folder,
+                env=variables,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return result.stdout.splitlines()
+
+        recording = run(PARALLEL, "--llm-mock-record=once")
+        asked = prompts(server)
+        server.requests.clear()
+        replaying = run(CHANGED, "--llm-mock-report=r.json")
+        yield ParallelRuns(folder, recording, replaying, asked, prompts(server))
+
+
+def list_outcomes(lines: list[str], file: str) -> dict[str, str]:
+    """Return the outcome of each test of a file, as pytest lists them at the end."""
+    found = re.findall(rf"^(PASSED|FAILED) {file}\.py::(\w+)", "\n".join(lines), re.MULTILINE)
+    return {name: outcome for outcome, name in found}
+
+
+def match_lines(lines: list[str], patterns: list[str]) -> None:
+    pytest.LineMatcher(lines).fnmatch_lines(patterns)
+
+
+def test_cassettes_are_recorded_and_replayed_by_parallel_workers(parallel: ParallelRuns) -> None:
+    asked = [prompt for prompt in parallel.asked if prompt.startswith("Prompt")]
+    assert sorted(asked) == sorted(f"Prompt {number}" for number in range(12))
+    assert parallel.asked_later == []
+    passed = {f"test_{number}": "PASSED" for number in range(12)}
+    assert list_outcomes(parallel.recording, "test_each") == passed
+    assert list_outcomes(parallel.replaying, "test_each") == passed
+    assert len(list((parallel.folder / "cassettes/test_each").glob("*.yaml"))) == 12
+
+
+def test_a_run_whose_workers_record_says_so_and_what_they_wrote(parallel: ParallelRuns) -> None:
+    match_lines(parallel.recording, RECORDED)
+    assert not [line for line in parallel.replaying if "real call" in line]
+    passed = {"test_hi": "PASSED", "test_three": "PASSED"}
+    assert list_outcomes(parallel.replaying, "test_it") == passed
+
+
+@pytest.mark.parametrize("outcome", ["passed", "failed"])
+def test_recordings_that_no_worker_used_are_reported_or_fail(
+    outcome: str, parallel: ParallelRuns
 ) -> None:
-    write(
-        pytester, *(prompt_test(f"Prompt {number}", name=f"test_{number}") for number in range(12))
-    )
-    pytester.runpytest("-n", "2", "--llm-mock-record", "once").assert_outcomes(passed=12)
-    assert sorted(prompts(server)) == sorted(f"Prompt {number}" for number in range(12))
-    pytester.runpytest("-n", "2").assert_outcomes(passed=12)
-    assert len(server.requests) == 12
-    assert len(list(Path("cassettes/test_it").glob("*.yaml"))) == 12
+    file = f"test_{outcome}"
+    assert list_outcomes(parallel.replaying, file) == {
+        "test_hi": outcome.upper(),
+        "test_other": "PASSED",
+    }
+    match_lines(parallel.replaying, [line.replace("test_it", file) for line in UNUSED])
+
+
+def test_a_report_of_workers_hides_what_the_cassettes_hide(parallel: ParallelRuns) -> None:
+    assert list_outcomes(parallel.replaying, "test_hidden") == {"test_hi": "PASSED"}
+    report = (parallel.folder / "r.json").read_text()
+    assert "Who is [redacted]?" in report
+    assert "customer-17" not in report
 
 
 def test_threads_record_with_the_users_key_and_leave_nothing_of_the_user_behind(
@@ -1019,10 +1127,11 @@ def test_a_report_hides_what_the_cassettes_hide(
         """
     )
     write(pytester, prompt_test("Who is customer-17?"))
-    for arguments in (["--llm-mock-record", "once"], ["-n", "1"]):
-        pytester.runpytest(*arguments, "--llm-mock-report=r.json").assert_outcomes(passed=1)
-        assert "Who is [redacted]?" in Path("r.json").read_text()
-        assert "customer-17" not in Path("r.json").read_text()
+    pytester.runpytest("--llm-mock-record=once", "--llm-mock-report=r.json").assert_outcomes(
+        passed=1
+    )
+    assert "Who is [redacted]?" in Path("r.json").read_text()
+    assert "customer-17" not in Path("r.json").read_text()
 
 
 @pytest.mark.parametrize("level", ["warn", "error"])

@@ -21,6 +21,15 @@ def ask(url, text="Hello"):
     with openai.OpenAI(base_url=url, api_key="{KEY}", max_retries=0) as client:
         answer = client.chat.completions.create(model="gpt-4o", messages=messages)
     return answer.choices[0].message.content
+
+def post(url):
+    # In other processes, importing the SDK would take most of the time.
+    import urllib3
+
+    messages = [{{"role": "user", "content": "Hello"}}]
+    body = {{"model": "gpt-4o", "messages": messages}}
+    answer = urllib3.request("POST", url + "/chat/completions", json=body)
+    assert answer.status == 200, answer.data
 """
 HEADER = "from asking import *\n"
 NOTHING = "--llm-mock-record=once recorded nothing: "
@@ -40,30 +49,31 @@ def write(pytester: pytest.Pytester, *tests: str) -> None:
     pytester.makepyfile(test_it=HEADER + "\n".join(tests))
 
 
-def asking_test(url: str, marker: str = "llm_mock_cassette", name: str = "test_it") -> str:
-    return f"@pytest.mark.{marker}\ndef {name}():\n    ask({url!r})\n"
+def asking_test(url: str, function: str = "ask") -> str:
+    return f"@pytest.mark.llm_mock_cassette\ndef test_it():\n    {function}({url!r})\n"
 
 
 PURE = "@pytest.mark.llm_mock_cassette\ndef test_pure():\n    pass\n"
 
 
-@pytest.mark.parametrize("mode", ["none", "once"])
 def test_a_call_of_a_foreign_server_fails_a_test_with_a_cassette(
-    foreign_server: str, pytester: pytest.Pytester, mode: str
+    foreign_server: str, pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(asking=ASK)
-    write(pytester, asking_test(foreign_server))
-    result = run(pytester, f"--llm-mock-record={mode}")
-    result.assert_outcomes(failed=1)
     host = foreign_server.removeprefix("http://").removesuffix("/v1")
-    result.stdout.fnmatch_lines(
-        [
-            f"The cassette of this test cannot record POST {foreign_server}/chat/completions, "
-            f"because {host} is left alone. To record and replay calls to it, add {host} to ini "
-            f"llm_mock_hosts; to call it for real in each run, add !{host} there."
-        ]
-    )
-    # With the cassette, it is recorded.
+    for mode, function in (("none", "ask"), ("once", "post")):
+        write(pytester, asking_test(foreign_server, function))
+        result = run(pytester, f"--llm-mock-record={mode}")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            [
+                f"The cassette of this test cannot record POST {foreign_server}/chat/completions, "
+                f"because {host} is left alone. To record and replay calls to it, add {host} to "
+                f"ini llm_mock_hosts; to call it for real in each run, add !{host} there."
+            ]
+        )
+        assert not CASSETTE.exists()
+    # With the host, it is recorded.
     result = run(pytester, "--llm-mock-record=once", "-o", f"llm_mock_hosts={host}")
     result.assert_outcomes(passed=1)
     assert "from the server" in CASSETTE.read_text()
@@ -73,7 +83,7 @@ def test_a_host_that_the_project_took_out_is_named_with_its_entry(
     foreign_server: str, pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(asking=ASK)
-    write(pytester, asking_test(foreign_server))
+    write(pytester, asking_test(foreign_server, "post"))
     host = foreign_server.removeprefix("http://").removesuffix("/v1")
     for entry in (host, "127.0.0.1"):
         result = run(pytester, "-o", f"llm_mock_hosts=!{entry}")
@@ -87,11 +97,13 @@ def test_a_host_that_the_project_took_out_is_named_with_its_entry(
         )
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    ("workers", "function"), [([], "ask"), (["-n", "1"], "post")], ids=["alone", "xdist"]
+)
 def test_a_server_of_the_run_is_listed_and_named_when_it_is_to_be_recorded(
-    server: ProviderServer, pytester: pytest.Pytester, workers: list[str]
+    server: ProviderServer, pytester: pytest.Pytester, workers: list[str], function: str
 ) -> None:
-    write(pytester, asking_test(f"{server.url}/v1"))
+    write(pytester, asking_test(f"{server.url}/v1", function))
     listed = [
         "*LLM calls that cassettes did not record*",
         f"  test_it.py::test_it: POST {server.url}/v1/chat/completions",
@@ -171,7 +183,7 @@ RECORDING_NOTHING = pytest.mark.parametrize(
 @pytest.mark.llm_mock_cassette
 def test_it(mock_llm_responses):
     mock_llm_responses.set("gpt-4o", "Hi")
-    ask("https://api.openai.com/v1")
+    post("https://api.openai.com/v1")
 """,
             [
                 "  test_it.py::test_it: its 1 call was answered by the mock (*",
@@ -201,26 +213,32 @@ def test_a_run_that_was_to_record_and_recorded_nothing_fails(
 
 @RECORDING_NOTHING
 @pytest.mark.parametrize(
-    ("options", "workers"),
-    [
-        ([], []),
-        ([], ["-n", "1"]),
-        (["--llm-mock-record=none"], []),
-        (["-o", "llm_mock_record=once"], []),
-    ],
-    ids=["alone", "xdist", "none", "ini"],
+    "options",
+    [[], ["--llm-mock-record=none"], ["-o", "llm_mock_record=once"]],
+    ids=["no option", "none", "ini"],
 )
 def test_a_run_that_its_command_does_not_ask_to_record_passes_without_a_recording(
     server: ProviderServer,
     pytester: pytest.Pytester,
     options: list[str],
-    workers: list[str],
     test: str,
     lines: list[str],
 ) -> None:
     write(pytester, test)
-    result = pytester.runpytest(*options, *workers)
-    result.assert_outcomes(passed=1)
+    check_run_without_recording(pytester.runpytest(*options), 1)
+
+
+def test_workers_that_no_command_asks_to_record_pass_without_a_recording(
+    server: ProviderServer, pytester: pytest.Pytester
+) -> None:
+    tests = [test for (test, _) in RECORDING_NOTHING.args[1]]
+    files = {f"test_{number}": HEADER + test for number, test in enumerate(tests)}
+    pytester.makepyfile(**files)
+    check_run_without_recording(pytester.runpytest("-n", "1"), len(files))
+
+
+def check_run_without_recording(result: pytest.RunResult, passed: int) -> None:
+    result.assert_outcomes(passed=passed)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.no_fnmatch_line("*Empty cassettes*")
     result.stdout.no_fnmatch_line(f"*{NOTHING}*")

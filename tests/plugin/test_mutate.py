@@ -810,7 +810,7 @@ def test_workers_of_xdist_change_their_own_tests(pytester: pytest.Pytester) -> N
         import pytest
         from app import greet
 
-        @pytest.mark.parametrize("name", "abcd")
+        @pytest.mark.parametrize("name", "ab")
         def test_greets(name):
             print("printed")
             assert greet(name)
@@ -821,18 +821,18 @@ def test_workers_of_xdist_change_their_own_tests(pytester: pytest.Pytester) -> N
     """
     write(pytester, "test_app.py", tests)
     result = pytester.runpytest(*OPTIONS, "-n", "2", "--llm-mock-mutate-json=changes.json")
-    result.assert_outcomes(passed=5)
+    result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(
         [
-            "llm-mock: up to 60 changes of calls and prompts, about * of all workers together; *",
-            "The tests notice * of 40 changes (*",
+            "llm-mock: up to 36 changes of calls and prompts, about * of all workers together; *",
+            "The tests notice * of 26 changes (*",
         ]
     )
     result.stdout.no_fnmatch_line("*printed*")
     document = json.loads((pytester.path / "changes.json").read_text())
     names = [test["id"].partition("::")[2] for test in document["tests"]]
-    assert names == [*(f"test_greets[{name}]" for name in "abcd"), "test_pins"]
-    assert [test["noticed"] for test in document["tests"]] == [2, 2, 2, 2, 3]
+    assert names == ["test_greets[a]", "test_greets[b]", "test_pins"]
+    assert [test["noticed"] for test in document["tests"]] == [2, 2, 3]
     found = {(rule["rule"], rule["kind"]): rule["noticed"] for rule in document["rules"]}
     assert found["You are a poet.", "rule-deleted"]
     assert not found["Always answer in JSON.", "rule-deleted"]

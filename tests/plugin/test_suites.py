@@ -342,7 +342,7 @@ def test_of_many_tests_that_were_not_fully_checked_the_first_ten_are_named(
     )
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2", "-p", "xdist"]], ids=["here", "xdist"])
+@pytest.mark.parametrize("workers", [[], ["-n", "1", "-p", "xdist"]], ids=["here", "xdist"])
 def test_each_case_is_a_test_in_every_variant_of_a_matrix(
     workers: list[str], project: pytest.Pytester
 ) -> None:

@@ -48,13 +48,7 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
     )
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
-def test_default_replies_are_listed_unless_strictness_is_off(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = off")
-    pytester.makepyfile(
-        """
+DEFAULT_REPLIES = """
         import llm, pytest
 
         def test_off():
@@ -63,21 +57,8 @@ def test_default_replies_are_listed_unless_strictness_is_off(
         @pytest.mark.llm_mock_strict("warn")
         def test_warn():
             llm.get_model("m").prompt("Hello").text()
-        """
-    )
-    result = pytester.runpytest(*workers)
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["Answered by default, *", "*::test_warn  (1 call)"])
-    result.stdout.no_fnmatch_line("*::test_off  (*")
-
-
-@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
-def test_generated_vectors_are_listed_as_default_replies_are(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = off")
-    pytester.makepyfile(
-        """
+"""
+GENERATED_VECTORS = """
         import openai, pytest
 
         def embed(*texts):
@@ -99,12 +80,37 @@ def test_generated_vectors_are_listed_as_default_replies_are(
         def test_configured(mock_llm_responses):
             mock_llm_responses.set_embedding("m", "a", [1.0])
             embed("a")
-        """
-    )
-    result = pytester.runpytest(*workers)
+"""
+
+
+def test_default_replies_are_listed_unless_strictness_is_off(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = off")
+    pytester.makepyfile(DEFAULT_REPLIES)
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["Answered by default, *", "*::test_warn  (1 call)"])
+    result.stdout.no_fnmatch_line("*::test_off  (*")
+
+
+def test_generated_vectors_are_listed_as_default_replies_are(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = off")
+    pytester.makepyfile(GENERATED_VECTORS)
+    result = pytester.runpytest()
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["*LLM calls of the run*", "Answered by default, *"])
     result.stdout.fnmatch_lines(["*::test_warn  (2 calls)"])
+    result.stdout.no_fnmatch_line("*::test_off  (*")
+    result.stdout.no_fnmatch_line("*::test_configured  (*")
+
+
+def test_a_worker_lists_default_replies_and_generated_vectors(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = off")
+    pytester.makepyfile(test_replies=DEFAULT_REPLIES, test_vectors=GENERATED_VECTORS)
+    result = pytester.runpytest("-n", "1")
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["*LLM calls of the run*", "Answered by default, *"])
+    result.stdout.fnmatch_lines(["  test_replies.py::test_warn  (1 call)"])
+    result.stdout.fnmatch_lines(["  test_vectors.py::test_warn  (2 calls)"])
     result.stdout.no_fnmatch_line("*::test_off  (*")
     result.stdout.no_fnmatch_line("*::test_configured  (*")
 
@@ -200,11 +206,24 @@ MISSPELT_MODELS = """
     """
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+MISSPELT_BY_HTTP = MISSPELT_MODELS.replace("    import openai\n", "    import urllib3\n").replace(
+    """openai.OpenAI().responses.create(model="claude-sonnet-4", input="Hello")""",
+    """body = {"model": "claude-sonnet-4", "input": "Hello"}
+        response = urllib3.request("POST", "https://api.openai.com/v1/responses", json=body)
+        assert response.status == 200""",
+)
+"""The same without the SDK, as importing it is most of what a worker takes."""
+
+
+@pytest.mark.parametrize(
+    ("tests", "workers"),
+    [(MISSPELT_MODELS, ()), (MISSPELT_BY_HTTP, ("-n", "2"))],
+    ids=["alone", "xdist"],
+)
 def test_a_passed_test_that_misspells_the_model_of_a_reply_is_told_the_called_one(
-    pytester: pytest.Pytester, workers: tuple[str, ...]
+    pytester: pytest.Pytester, tests: str, workers: tuple[str, ...]
 ) -> None:
-    pytester.makepyfile(test_it=MISSPELT_MODELS)
+    pytester.makepyfile(test_it=tests)
     result = pytester.runpytest(*workers)
     result.assert_outcomes(passed=11, failed=1)
     lines = [
@@ -241,7 +260,7 @@ def test_a_misspelt_model_is_told_in_a_quiet_run_too(
     result.stdout.no_fnmatch_line("Answered by default*")
 
 
-@pytest.mark.parametrize("arguments", [("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")])
+@pytest.mark.parametrize("arguments", [("-n2",), ("-n2", "--dist=loadfile")])
 def test_all_workers_together_have_one_summary(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
 ) -> None:

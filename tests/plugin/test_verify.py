@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -104,11 +105,24 @@ def server(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 def record(pytester: pytest.Pytester, server: DriftingServer, body: str = ASK) -> bytes:
     """Record a test, and return the cassette."""
-    test = TEST.replace("URL", f"http://{server.host}").replace("KEY", KEY).replace("BODY", body)
-    pytester.makepyfile(test_it=test)
+    pytester.makepyfile(test_it=format_test(server, body))
     pytester.runpytest("--llm-mock-record=once").assert_outcomes(passed=1)
     server.requests.clear()
     return CASSETTE.read_bytes()
+
+
+def format_test(server: DriftingServer, body: str = ASK) -> str:
+    """Return a test that asks the server."""
+    return TEST.replace("URL", f"http://{server.host}").replace("KEY", KEY).replace("BODY", body)
+
+
+def drift(server: DriftingServer, changes: dict[str, Any]) -> None:
+    """Let the server answer otherwise."""
+    server.status = changes.get("status", 200)
+    if "answer" in changes:
+        server.answer = changes["answer"]
+    elif "status" not in changes:
+        server.change(**changes)
 
 
 def test_an_unchanged_answer_is_verified_with_the_request_that_was_recorded(
@@ -147,28 +161,17 @@ DRIFTS: list[tuple[dict[str, Any], str, str]] = [
 ONE_OF_EACH_SEVERITY = (DRIFTS[0], DRIFTS[1], DRIFTS[3])
 
 
-@pytest.mark.parametrize(
-    ("workers", "changes", "outcome", "line"),
-    [
-        *(([], *drift) for drift in DRIFTS),
-        *((["-n", "1"], *drift) for drift in ONE_OF_EACH_SEVERITY),
-    ],
-)
+@pytest.mark.parametrize(("changes", "outcome", "line"), DRIFTS)
 def test_an_answer_that_drifts_is_told_by_its_severity_and_nothing_is_written(
     pytester: pytest.Pytester,
     server: DriftingServer,
-    workers: list[str],
     changes: dict[str, Any],
     outcome: str,
     line: str,
 ) -> None:
     recorded = record(pytester, server)
-    server.status = changes.get("status", 200)
-    if "answer" in changes:
-        server.answer = changes["answer"]
-    elif "status" not in changes:
-        server.change(**changes)
-    result = pytester.runpytest(VERIFY, *workers)
+    drift(server, changes)
+    result = pytester.runpytest(VERIFY)
     is_error = outcome == "error"
     result.assert_outcomes(**{"failed" if is_error else "passed": 1})
     assert result.ret == (pytest.ExitCode.TESTS_FAILED if is_error else pytest.ExitCode.OK)
@@ -184,6 +187,42 @@ def test_an_answer_that_drifts_is_told_by_its_severity_and_nothing_is_written(
     assert [path.name for path in CASSETTE.parent.iterdir()] == [CASSETTE.name]
     assert KEY not in result.stdout.str()
     assert len(server.requests) == 1
+
+
+def test_answers_that_drift_are_told_by_a_worker_and_nothing_is_written(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ExitStack() as stack:
+        servers = {
+            outcome: stack.enter_context(served(DriftingServer()))
+            for _, outcome, _ in ONE_OF_EACH_SEVERITY
+        }
+        hosts = " ".join(server.host for server in servers.values())
+        pytester.makeini(f"[pytest]\nllm_mock_hosts = {hosts}\n")
+        for outcome, server in servers.items():
+            pytester.makepyfile(**{f"test_{outcome}": format_test(server)})
+        pytester.runpytest("--llm-mock-record=once").assert_outcomes(passed=3)
+        recorded = {path: path.read_bytes() for path in Path("cassettes").glob("*/*")}
+        assert len(recorded) == 3
+        for changes, outcome, _ in ONE_OF_EACH_SEVERITY:
+            servers[outcome].requests.clear()
+            drift(servers[outcome], changes)
+        result = pytester.runpytest(VERIFY, "-n", "1")
+    result.assert_outcomes(passed=2, failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    for _, outcome, line in ONE_OF_EACH_SEVERITY:
+        told = f"call 1 (gpt-4o  'Hello'): {line}"
+        result.stdout.fnmatch_lines([f"  {outcome:8} test_{outcome}.py::test_it: {told}"])
+        if outcome == "error":
+            command = "pytest test_error.py::test_it --llm-mock-record rewrite"
+            result.stdout.fnmatch_lines(
+                [f"  {told}", f"If the provider's * record the cassette again: {command}"]
+            )
+        assert len(servers[outcome].requests) == 1
+    result.stdout.fnmatch_lines(["3 calls verified: 1 error, 1 warning, 1 note."])
+    assert {path: path.read_bytes() for path in Path("cassettes").glob("*/*")} == recorded
+    assert KEY not in result.stdout.str()
 
 
 def test_each_turn_is_asked_as_it_was_recorded(

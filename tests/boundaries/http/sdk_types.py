@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Sequence
 from enum import Enum
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import anthropic.pagination
@@ -95,10 +96,16 @@ def _problems_of_leaf(value: Any, annotation: Any, path: str) -> list[str]:
         names = [member.value for member in annotation]
         return [] if value in names else [f"{path}: {value!r} is none of {names}"]
     try:
-        TypeAdapter(annotation).validate_json(json.dumps(value), strict=True)
+        _make_adapter(annotation).validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         return [f"{path}: {value!r}: {error.errors()[0]['msg']}"]
     return []
+
+
+@cache
+def _make_adapter(annotation: Any) -> TypeAdapter[Any]:
+    """Return what validates a type; to make it takes longer than to validate an answer."""
+    return TypeAdapter(annotation)
 
 
 def _of_type(value: Any, union: tuple[Any, ...]) -> Sequence[Any]:

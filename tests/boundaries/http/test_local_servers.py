@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -20,7 +22,10 @@ from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.http.settings import http_settings
 
 SERVER = """
-import http.server, json, os, sys
+import http.server, json, os, sys, threading
+
+if sys.argv[1:] == ["foreign"] and os.fork():
+    os._exit(0)
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
@@ -38,10 +43,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
+def end_with_starter():
+    sys.stdin.read()
+    os._exit(0)
+
 server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=end_with_starter).start()
 print(server.server_port, flush=True)
 server.serve_forever()
 """  # noqa: E501
+"""A server that ends when its standard input does; a foreign one is nobody's child."""
 ASK = """
 import openai
 
@@ -50,37 +61,102 @@ def ask(url, path="openai"):
     messages = [{"role": "user", "content": "Hello"}]
     return client.chat.completions.create(model="m", messages=messages).choices[0].message.content
 """
+ASK_AS_SDK = """
+import httpx
+
+def ask(url):
+    messages = [{"role": "user", "content": "Hello"}]
+    headers = {"user-agent": "OpenAI/Python 3.54.0"}
+    answer = httpx.post(url + "/chat/completions", headers=headers, json={"model": "m", "messages": messages})
+    return answer.json()["choices"][0]["message"]["content"]
+"""  # noqa: E501
+"""The same request by the SDK's library, in processes for which importing the SDK takes long."""
 
 
-@pytest.fixture
-def foreign_server(pytester: pytest.Pytester) -> Iterator[str]:
-    """Yield a server that the runs within the test did not start, as they are no parents of it."""
-    pytester.makepyfile(server=SERVER, asking=ASK)
+@contextmanager
+def serve(*arguments: str) -> Iterator[str]:
+    """Run a server in another process and yield its URL."""
     with subprocess.Popen(
-        [sys.executable, "server.py"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SERVER, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-        process.terminate()
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def foreign_server() -> Iterator[str]:
+    """Yield a server that neither this run nor a run within a test started."""
+    with serve("foreign") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[str]:
+    """Yield a server that this run started."""
+    with serve() as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def asking(request: pytest.FixtureRequest) -> None:
+    """Write the modules by which the runs within a test ask a server."""
+    if "pytester" in request.fixturenames:
+        pytester: pytest.Pytester = request.getfixturevalue("pytester")
+        pytester.makepyfile(server=SERVER, asking=ASK, asking_as_sdk=ASK_AS_SDK)
 
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    """Run pytest as nobody's child, as far as it can tell."""
+    """Run pytest in a process that is nobody's child, as far as it can tell."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTEST_CURRENT_TEST", raising=False)
         patch.delenv("PYTEST_XDIST_WORKER", raising=False)
-        return pytester.runpytest_subprocess(*options)
+        return pytester.runpytest_subprocess("-p", "no:randomly", *options)
 
 
 def not_mocked(url: str) -> str:
     return f"not mocked: POST {url}/chat/completions"
 
 
-def test_a_call_of_a_foreign_server_is_counted_at_the_end(
-    foreign_server: str, pytester: pytest.Pytester
+OWN_SERVERS = """
+import os, signal, subprocess, sys
+import pytest
+from asking import ask
+
+@pytest.fixture(scope="session", params=["child", "grandchild"])
+def url(request):
+    command = [sys.executable, "server.py"]
+    if request.param == "grandchild":
+        command = ["sh", "-c", f"exec 3<&0; {sys.executable} server.py <&3; true"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+        os.killpg(process.pid, signal.SIGKILL)
+
+def test_a_process(url):
+    assert ask(url) == "from the server"
+
+def test_a_process_that_asks(url):
+    code = f"from asking_as_sdk import ask; print(ask({url!r}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == "from the server", run.stderr
+
+def test_this_process(llm_mock_server, mock_llm_responses):
+    mock_llm_responses.set("*", "from the mock")
+    assert ask(llm_mock_server.openai_url) == "from the mock"
+"""  # noqa: E501
+"""Calls of servers in this process, and in a process that a test, or the run, starts."""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["one process", "a worker"])
+def test_only_calls_of_a_foreign_server_are_counted_at_the_end(
+    options: tuple[str, ...], foreign_server: str, pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(
-        test_it=f"""
+        test_foreign=f"""
         import httpx
         from asking import ask
 
@@ -91,14 +167,20 @@ def test_a_call_of_a_foreign_server_is_counted_at_the_end(
             assert httpx.post({foreign_server!r} + "/orders", json={{}}).is_success
         """
     )
-    for options in ((), ("-n", "1")):
-        result = run(pytester, "-p", "no:randomly", *options)
-        result.assert_outcomes(passed=2)
-        lines = [
+    own_tests = 0
+    if options:
+        pytester.makepyfile(test_own=OWN_SERVERS)
+        own_tests = 5
+    result = run(pytester, *options)
+    result.assert_outcomes(passed=2 + own_tests)
+    result.stdout.fnmatch_lines(
+        [
             f"  POST {foreign_server}/chat/completions  (2 calls)",
             "SDKs sent 2 calls to servers on this machine *llm_mock_hosts*",
         ]
-        result.stdout.fnmatch_lines(lines)
+    )
+    # No call of a server of the run is listed.
+    assert result.stdout.str().count("http://127.0.0.1:") == 1
 
 
 def test_a_failure_and_the_report_show_it(foreign_server: str, pytester: pytest.Pytester) -> None:
@@ -110,7 +192,7 @@ def test_a_failure_and_the_report_show_it(foreign_server: str, pytester: pytest.
             assert ask({foreign_server!r}) == "something else"
         """
     )
-    result = run(pytester, "--llm-mock-report=report.json")
+    result = pytester.runpytest_inprocess("--llm-mock-report=report.json")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([not_mocked(foreign_server)])
     (test,) = json.loads(Path("report.json").read_text())["tests"]
@@ -127,54 +209,12 @@ def test_a_strict_test_fails_for_it(foreign_server: str, pytester: pytest.Pytest
             assert ask({foreign_server!r}) == "from the server"
         """
     )
-    result = run(pytester)
+    result = pytester.runpytest_inprocess()
     result.assert_outcomes(failed=1)
     server = foreign_server.removeprefix("http://").removesuffix("/v1")
     result.stdout.fnmatch_lines(
         [f"*{not_mocked(foreign_server)}. *add {server} to ini llm_mock_hosts*"]
     )
-
-
-def test_a_server_of_the_run_is_the_application(
-    foreign_server: str, pytester: pytest.Pytester
-) -> None:
-    """In this process, in a thread of it, and in a process that a test, or the run, starts."""
-    pytester.makeconftest(
-        """
-        import subprocess, sys, pytest
-
-        @pytest.fixture(scope="session", params=["child", "grandchild"])
-        def url(request):
-            command = [sys.executable, "server.py"]
-            if request.param == "grandchild":
-                command = ["sh", "-c", f"{sys.executable} server.py; true"]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-                yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-                import os, signal
-                os.killpg(process.pid, signal.SIGKILL)
-        """  # noqa: E501
-    )
-    pytester.makepyfile(
-        test_it="""
-        import subprocess, sys
-        from asking import ask
-
-        def test_a_process(url):
-            assert ask(url) == "from the server"
-
-        def test_a_process_that_asks(url):
-            code = f"from asking import ask; print(ask({url!r}))"
-            run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-            assert run.stdout.strip() == "from the server", run.stderr
-
-        def test_this_process(llm_mock_server, mock_llm_responses):
-            mock_llm_responses.set("*", "from the mock")
-            assert ask(llm_mock_server.openai_url) == "from the mock"
-        """
-    )
-    result = run(pytester, "-n", "1")
-    result.assert_outcomes(passed=5)
-    assert "not mocked" not in result.stdout.str()
 
 
 def test_a_call_of_another_process_is_reported_too(
@@ -185,11 +225,11 @@ def test_a_call_of_another_process_is_reported_too(
         import subprocess, sys
 
         def test_it():
-            code = "from asking import ask; print(ask({foreign_server!r}))"
+            code = "from asking_as_sdk import ask; print(ask({foreign_server!r}))"
             assert subprocess.run([sys.executable, "-c", code]).returncode == 0
         """
     )
-    result = run(pytester)
+    result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([f"  POST {foreign_server}/chat/completions  (1 call)"])
 
@@ -229,13 +269,18 @@ def test_asked_nothing(mock_llm_responses):
 """
 
 
-@pytest.mark.parametrize("is_foreign", [False, True], ids=["of the run", "foreign"])
+@pytest.mark.parametrize("kind", ["own", "foreign"])
 @pytest.mark.parametrize("is_taken_out", [False, True], ids=["not listed", "taken out"])
 def test_a_failing_test_names_the_servers_that_were_left_alone(
-    is_foreign: bool, is_taken_out: bool, foreign_server: str, pytester: pytest.Pytester
+    kind: str,
+    is_taken_out: bool,
+    pytester: pytest.Pytester,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    url: str = request.getfixturevalue(f"{kind}_server")
     pytester.makepyfile(test_it=LEFT_ALONE)
-    server = foreign_server.removeprefix("http://").removesuffix("/v1")
+    server = url.removeprefix("http://").removesuffix("/v1")
     if is_taken_out:
         pytester.makeini(f"[pytest]\nllm_mock_hosts = !{server}")
         advice = f"Remove !{server} from ini llm_mock_hosts."
@@ -244,19 +289,16 @@ def test_a_failing_test_names_the_servers_that_were_left_alone(
             "The mock answers for a server on this machine only if ini llm_mock_hosts names it: "
             f"{server}."
         )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("URL", foreign_server)
-        if is_foreign:
-            result = run(pytester, "-p", "no:randomly")
-        else:
-            # A process that a test started belongs to the run of its parent.
-            result = pytester.runpytest_subprocess("-p", "no:randomly")
+    monkeypatch.setenv("URL", url)
+    # A plugin of llm may have turned on the log of httpx, which names every request.
+    monkeypatch.setattr(logging.getLogger("httpx"), "disabled", True)
+    result = pytester.runpytest_inprocess()
     result.assert_outcomes(failed=6)
-    chat = f"POST {foreign_server}/chat/completions"
-    other = f"POST {foreign_server}/other/chat/completions"
+    chat = f"POST {url}/chat/completions"
+    other = f"POST {url}/other/chat/completions"
     listed = f"reached the mock. Not mocked: {chat}, {other}."
     of_sdk = f"left alone: {chat}. {advice}"
-    if is_foreign and not is_taken_out:
+    if kind == "foreign" and not is_taken_out:
         of_sdk = f"not mocked: {chat}"
     lines = [of_sdk, f"left alone: {other}. {advice}"]
     result.stdout.fnmatch_lines(
@@ -280,7 +322,6 @@ def test_a_failing_test_names_the_servers_that_were_left_alone(
 
 
 def test_the_server_of_the_mock_is_not_left_alone(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(asking=ASK)
     pytester.makepyfile(
         """
         from asking import ask
@@ -559,6 +600,6 @@ def test_a_websocket_is_named_by_its_scheme(pytester: pytest.Pytester) -> None:
             assert 0, "no answer"
         """
     )
-    result = run(pytester)
+    result = pytester.runpytest_inprocess()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*not mocked: GET ws://127.0.0.1:9/v1/responses*"])

@@ -448,31 +448,31 @@ def test_other_providers_keep_nothing(mock_llm_calls: LLMMock) -> None:
 
 
 IDS = """
-    import anthropic, llm, openai, pytest
-    from google import genai
-    from mistralai.client import Mistral
-    from llm_mock import LLMMock, Reply, ToolCall
+    import httpx, pytest
+    from llm_mock import Reply, ToolCall
 
     HELLO = [{"role": "user", "content": "Hello"}]
     TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    KEYS = {"authorization": "Bearer any", "x-api-key": "any", "x-goog-api-key": "any"}
+    GEMINI = "generativelanguage.googleapis.com/v1beta/models/n:generateContent"
+
+    def post(path, **body):
+        return httpx.post(f"https://{path}", json=body, headers=KEYS).json()
 
     def collect_ids():
-        client = openai.OpenAI(api_key="any")
-        completion = client.chat.completions.create(model="m", messages=HELLO, tools=TOOLS)
-        yield completion.id
-        yield from (call.id for call in completion.choices[0].message.tool_calls)
-        response = client.responses.create(model="n", input="Hello")
-        yield from (response.id, response.output[0].id, client.conversations.create().id)
-        claude = anthropic.Anthropic(api_key="any")
-        yield claude.messages.create(model="n", max_tokens=9, messages=HELLO).id
-        google = genai.Client(api_key="any")
-        yield google.models.generate_content(model="n", contents="Hello").response_id
-        yield client.moderations.create(input="Hello").id
-        with Mistral(api_key="any") as mistral:
-            yield mistral.embeddings.create(model="n", inputs="Hello").id
+        url = "api.openai.com/v1/chat/completions"
+        completion = post(url, model="m", messages=HELLO, tools=TOOLS)
+        yield completion["id"]
+        yield from (call["id"] for call in completion["choices"][0]["message"]["tool_calls"])
+        response = post("api.openai.com/v1/responses", model="n", input="Hello")
+        yield from (response["id"], response["output"][0]["id"])
+        yield post("api.openai.com/v1/conversations")["id"]
+        yield post("api.anthropic.com/v1/messages", model="n", max_tokens=9, messages=HELLO)["id"]
+        yield post(GEMINI, contents=[{"role": "user", "parts": [{"text": "Hi"}]}])["responseId"]
+        yield post("api.openai.com/v1/moderations", input="Hello")["id"]
+        yield post("api.mistral.ai/v1/embeddings", model="n", input=["Hello"])["id"]
 
     @pytest.mark.parametrize("number", [1, 2])
-    @pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
     def test_it(number, mock_llm_responses):
         for _ in range(2):
             mock_llm_responses.set("n", "Hi!")

@@ -116,50 +116,71 @@ def test_models_of_before_are_replaced_when_it_is_asked_to() -> None:
     assert [*mock.models] == ["gpt-3.5-turbo"]
 
 
-def test_what_is_refused_depends_on_nothing_else(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import subprocess, sys, threading
-        import pytest
+ASKING = """
+import subprocess, sys, threading
+import pytest
 
-        ASK = "import llm; llm.get_model({!r}).prompt('Hi', max_token=5)"
+ASK = '''
+import llm, sys
+for name in sys.argv[1:]:
+    try:
+        llm.get_model(name).prompt("Hi", max_token=5)
+    except ValueError as error:
+        assert "max_token" in str(error)
+        print("refused", name)
+'''
 
-        def ask(name="gpt-4o-mini"):
-            exec(ASK.format(name))
+def ask(name="gpt-4o-mini"):
+    import llm
+    llm.get_model(name).prompt("Hi", max_token=5)
 
-        def test_first():
-            with pytest.raises(ValueError, match="max_token"):
-                ask()
-            ask("nobody/knows")
+def test_first():
+    with pytest.raises(ValueError, match="max_token"):
+        ask()
+    ask("nobody/knows")
 
-        def test_an_alias_that_its_plugin_computes():
-            with pytest.raises(ValueError, match="max_token"):
-                ask("4.1")
+def test_an_alias_that_its_plugin_computes():
+    with pytest.raises(ValueError, match="max_token"):
+        ask("4.1")
 
-        def test_threads():
-            refused = []
-            def asked():
-                try:
-                    ask()
-                except ValueError:
-                    refused.append(True)
-            threads = [threading.Thread(target=asked) for _ in range(8)]
-            for thread in threads: thread.start()
-            for thread in threads: thread.join()
-            assert len(refused) == 8
+def test_threads():
+    refused = []
+    def asked():
+        try:
+            ask()
+        except ValueError:
+            refused.append(True)
+    threads = [threading.Thread(target=asked) for _ in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert len(refused) == 8
 
-        @pytest.mark.parametrize("name", ["gpt-4o-mini", "nobody/knows"])
-        @pytest.mark.parametrize("kind", ["inherited", "environment"])
-        def test_processes(kind, name, mock_llm_calls):
-            env = mock_llm_calls.environment() if kind == "environment" else None
-            code = [sys.executable, "-c", ASK.format(name)]
-            done = subprocess.run(code, env=env, capture_output=True, text=True)
-            assert ("max_token" in done.stderr) == (name == "gpt-4o-mini")
-        """
-    )
-    for arguments in (["-n", "2"], ["-k", "computes"], ["-k", "threads"], []):
-        result = pytester.runpytest_subprocess(*arguments)
-        assert result.ret == 0
+@pytest.mark.parametrize("kind", ["inherited", "environment"])
+def test_processes(kind, mock_llm_calls):
+    env = mock_llm_calls.environment() if kind == "environment" else None
+    code = [sys.executable, "-c", ASK, "nobody/knows", "gpt-4o-mini"]
+    done = subprocess.run(code, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "refused gpt-4o-mini\\n"), done.stderr
+"""
+ALIAS = "test_it.py::test_an_alias_that_its_plugin_computes"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed"),
+    [
+        ([], 5),
+        (["-n", "1", ALIAS, "test_it.py::test_first"], 2),
+        (["test_it.py::test_threads"], 1),
+    ],
+    ids=["one process", "a worker", "threads alone"],
+)
+def test_what_is_refused_depends_on_nothing_else(
+    arguments: list[str], passed: int, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(test_it=ASKING)
+    result = pytester.runpytest_subprocess(*arguments)
+    assert result.ret == 0
+    assert result.parseoutcomes()["passed"] == passed
 
 
 def test_autospec_can_be_turned_off(pytester: pytest.Pytester) -> None:
