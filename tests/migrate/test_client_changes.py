@@ -1,7 +1,8 @@
-"""A rewritten test notices at least the answers that the old test with a mocked client noticed."""
+"""Rewritten tests pass where the old ones did, and notice what those noticed of answers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
@@ -348,9 +349,252 @@ ONLY_KEPT = {
 }
 
 
+TRANSPORTS_APP = """
+    MESSAGES = [{"role": "user", "content": "Good day"}]
+
+    def ask(client):
+        if hasattr(client, "messages"):
+            options = {"model": "claude-haiku-4-5", "max_tokens": 9, "messages": MESSAGES}
+            return client.messages.create(**options).content[0].text
+        if hasattr(client.chat, "complete"):
+            return client.chat.complete(model="m", messages=MESSAGES).choices[0].message.content
+        response = client.chat.completions.create(model="gpt-4o", messages=MESSAGES)
+        return response.choices[0].message.content
+"""
+TRANSPORTS = """
+    import json
+
+    import anthropic
+    import httpx2
+    import openai
+    import pytest
+    from mistralai.client import Mistral
+    from openai import OpenAI
+    from transports_app import ask
+
+    def completion(text):
+        message = {"role": "assistant", "content": text}
+        return {"id": "c1", "model": "gpt-4o", "choices": [{"index": 0, "message": message}]}
+
+    def test_a_text():
+        seen = []
+
+        def handler(request):
+            seen.append(request)
+            return httpx2.Response(200, json=completion("Hello"))
+
+        http = httpx2.Client(transport=httpx2.MockTransport(handler))
+        with OpenAI(api_key="x", http_client=http) as client:
+            assert ask(client) == "Hello"
+        assert len(seen) == 1
+        assert json.loads(seen[0].content)["messages"][0]["content"] == "Good day"
+
+    def test_an_error():
+        http = httpx2.Client(transport=httpx2.MockTransport(lambda request: httpx2.Response(429)))
+        client = OpenAI(api_key="x", http_client=http, max_retries=0)
+        with pytest.raises(openai.RateLimitError):
+            ask(client)
+
+    def test_a_message():
+        body = {
+            "id": "m", "type": "message", "role": "assistant", "model": "claude-haiku-4-5",
+            "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn",
+            "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 2},
+        }
+        transport = httpx2.MockTransport(lambda request: httpx2.Response(200, json=body))
+        http = httpx2.Client(transport=transport)
+        assert ask(anthropic.Anthropic(api_key="x", http_client=http)) == "Hi"
+
+    def test_mistral():
+        def handler(request):
+            choice = {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "Hi"},
+            }
+            return httpx2.Response(
+                200,
+                json={
+                    "id": "c",
+                    "object": "chat.completion",
+                    "created": 1,
+                    "model": "m",
+                    "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
+                    "choices": [choice],
+                },
+            )
+
+        http = httpx2.Client(transport=httpx2.MockTransport(handler))
+        assert ask(Mistral(api_key="x", client=http)) == "Hi"
+"""
+SDK_MODULE_APP = """
+    def ask():
+        import openai
+
+        client = openai.OpenAI(api_key="test", max_retries=0)
+        messages = [{"role": "user", "content": "Hello"}]
+        response = client.chat.completions.create(model="gpt-4o", messages=messages)
+        return response.choices[0].message.content
+"""
+SDK_MODULE = """
+    import sys
+    from unittest.mock import MagicMock, Mock
+
+    import sdk_module_app
+
+    COMPLETION = Mock(choices=[Mock(message=Mock(content="Hi"))])
+
+    def test_it(monkeypatch):
+        fake = MagicMock()
+        fake.OpenAI.return_value.chat.completions.create.return_value = COMPLETION
+        monkeypatch.setitem(sys.modules, "openai", fake)
+        assert sdk_module_app.ask() == "Hi"
+        sdk_module_app.ask()
+"""
+ARGUMENTS_APP = """
+    import llm
+
+    PADDED = "\\nBe brief.\\n"
+
+    def ask(text, **options):
+        return llm.get_model().prompt(text, **options).text()
+"""
+ARGUMENTS = """
+    from unittest.mock import patch
+
+    import arguments_app
+    from arguments_app import PADDED
+
+    @patch("arguments_app.llm.get_model")
+    def test_system(get_model):
+        model = get_model.return_value
+        model.prompt.return_value.text.return_value = "{}"
+        schema = {"type": "object"}
+        arguments_app.ask("Hi", system=PADDED, stream=False, schema=schema)
+        kwargs = model.prompt.call_args.kwargs
+        get_model.assert_called_once_with()
+        assert kwargs['system'] == PADDED
+
+    @patch("arguments_app.llm.get_model")
+    def test_schema(get_model):
+        model = get_model.return_value
+        model.prompt.return_value.text.return_value = "{}"
+        schema = {"type": "object"}
+        arguments_app.ask("Hi", system=PADDED, stream=False, schema=schema)
+        kwargs = model.prompt.call_args.kwargs
+        assert (kwargs["stream"] is False, kwargs["schema"] == schema) == (True, True)
+"""
+AGENTS = {
+    "agents/pydantic_ai/__init__.py": """
+        from contextlib import contextmanager
+
+        import openai
+        from pydantic_ai import models
+
+        class Agent:
+            def __init__(self, model):
+                self.model = model
+
+            @contextmanager
+            def override(self, model):
+                self.model, before = model, self.model
+                yield
+                self.model = before
+
+            def run_sync(self, prompt):
+                if self.model != "gpt-5":
+                    return getattr(self.model, "text", "Sunny.")
+                if not models.ALLOW_MODEL_REQUESTS:
+                    raise RuntimeError("since ALLOW_MODEL_REQUESTS is False")
+                client = openai.OpenAI(api_key="test")
+                messages = [{"role": "user", "content": prompt}]
+                response = client.chat.completions.create(model="gpt-5", messages=messages)
+                return response.choices[0].message.content
+    """,
+    "agents/pydantic_ai/models/__init__.py": "ALLOW_MODEL_REQUESTS = True",
+    "agents/pydantic_ai/models/test.py": """
+        class TestModel:
+            __test__ = False
+
+            def __init__(self, custom_output_text):
+                self.text = custom_output_text
+    """,
+    "agents/weather.py": """
+        from pydantic_ai import Agent
+
+        agent = Agent("gpt-5")
+        tested = Agent("test")
+    """,
+    "agents/conftest.py": """
+        from pydantic_ai import models
+
+        models.ALLOW_MODEL_REQUESTS = False
+    """,
+    "agents/test_agents.py": """
+        import pytest
+        from weather import agent, tested
+        from pydantic_ai.models.test import TestModel
+
+        @pytest.fixture
+        def rainy():
+            with agent.override(model=TestModel(custom_output_text="Rain.")):
+                yield
+
+        def test_rainy(rainy):
+            assert agent.run_sync("Rome?") == "Rain."
+
+        @pytest.fixture
+        def unused():
+            with agent.override(model=TestModel(custom_output_text="Rain.")):
+                yield
+
+        def test_unused(unused):
+            pass
+
+        def test_sunny():
+            with agent.override(model=TestModel(custom_output_text="Sunny.")):
+                assert agent.run_sync("Rome?") == "Sunny."
+
+        def test_tested():
+            with tested.override(model=TestModel(custom_output_text="Sunny.")):
+                assert tested.run_sync("Rome?") == "Sunny."
+
+        def test_changed():
+            with agent.override(model=TestModel(custom_output_text="Rain.")):
+                assert agent.model.text == "Rain."
+    """,
+}
+OTHER_FILES = {
+    "transports_app.py": TRANSPORTS_APP,
+    "test_transports.py": TRANSPORTS,
+    "sdk_module_app.py": SDK_MODULE_APP,
+    "test_sdk_module.py": SDK_MODULE,
+    "arguments_app.py": ARGUMENTS_APP,
+    "test_arguments.py": ARGUMENTS,
+    **AGENTS,
+}
+"""Other kinds of mocks, in the same migration: each of its runs imports all SDKs."""
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """A folder after its migration, and what the command printed."""
+
+    folder: Path
+    output: list[str]
+
+    def list_lines(self, path: str) -> list[str]:
+        """Return what was printed of a file."""
+        return [line for line in self.output if line.startswith(f"{path}:")]
+
+    def read(self, path: str) -> str:
+        """Return the text of a file."""
+        return (self.folder / path).read_text()
+
+
 @pytest.fixture(scope="module")
-def output(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return the output of one migration of all tests of `MOCKS` and `ONLY_KEPT`."""
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
+    """Return one migration of all tests of `MOCKS` and `ONLY_KEPT`, and of `OTHER_FILES`."""
     folder = tmp_path_factory.mktemp("clients")
     tests = []
     for number, (template, _) in enumerate(MOCKS.values()):
@@ -358,26 +602,29 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         tests.append(new_test(f"test_left_{number}", template, "_as_real"))
     for number, template in enumerate(ONLY_KEPT.values()):
         tests.append(new_test(f"test_only_kept_{number}", template, ""))
+    files = {"app.py": APP, "test_app.py": "\n\n".join([dedent(START), *tests]), **OTHER_FILES}
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(dedent(text))
     with pytest.MonkeyPatch.context() as monkeypatch:
-        return migrate(folder, monkeypatch, *tests)
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
+        monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+        result = CliRunner().invoke(main, ["migrate", "--write", "."])
+    assert result.exit_code == 0, result.output
+    return Migrated(folder, result.output.splitlines())
+
+
+@pytest.fixture
+def output(migrated: Migrated) -> list[str]:
+    return migrated.output
 
 
 def new_test(name: str, template: str, suffix: str) -> str:
     body = dedent(template).format(suffix).strip().replace("\n", "\n    ")
     arguments = "monkeypatch" if "monkeypatch" in body else ""
     return f"def {name}({arguments}):\n    {body}\n"
-
-
-def migrate(folder: Path, monkeypatch: pytest.MonkeyPatch, *tests: str) -> list[str]:
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    (folder / "app.py").write_text(dedent(APP))
-    (folder / "test_app.py").write_text("\n\n".join([dedent(START), *map(dedent, tests)]))
-    result = CliRunner().invoke(main, ["migrate", "--write", "."])
-    assert result.exit_code == 0, result.output
-    return result.output.splitlines()
 
 
 @pytest.mark.parametrize("number", range(len(MOCKS)), ids=MOCKS)
@@ -396,3 +643,61 @@ def test_a_new_test_that_notices_less_is_left(number: int, output: list[str]) ->
     [line] = [line for line in output if f": test_left_{number}:" in line]
     assert "the old test fails but the rewritten test passes " in line
     assert reason in line
+
+
+def test_a_test_with_a_fake_transport_passes_where_the_old_one_did(migrated: Migrated) -> None:
+    lines = migrated.list_lines("test_transports.py")
+    names = ("test_a_text", "test_an_error", "test_a_message", "test_mistral")
+    assert len(lines) == len(names)
+    for line, name in zip(lines, names, strict=True):
+        assert line.startswith(f"test_transports.py: {name} verified: it passes")
+    assert "MockTransport" not in migrated.read("test_transports.py")
+
+
+def test_a_test_with_a_fake_module_passes_where_the_old_one_did(migrated: Migrated) -> None:
+    [line] = migrated.list_lines("test_sdk_module.py")
+    assert "test_sdk_module.py: test_it verified: it passes" in line
+    assert "sys.modules" not in migrated.read("test_sdk_module.py").partition("def test_it")[2]
+
+
+@pytest.mark.parametrize("name", ["test_system", "test_schema"])
+def test_a_test_of_recorded_arguments_passes_where_the_old_one_did(
+    migrated: Migrated, name: str
+) -> None:
+    lines = "\n".join(migrated.list_lines("test_arguments.py"))
+    assert f"test_arguments.py: {name} verified: it passes" in lines
+
+
+def test_a_run_keeps_the_new_tests_of_agents_that_ask_the_mock(migrated: Migrated) -> None:
+    path = "agents/test_agents.py"
+    assert [line.partition(". ")[0] for line in migrated.list_lines(path)] == [
+        f"{path}: test_sunny verified: it passes, and notices 3 of 6 changes.",
+        f"{path}: rainy rewritten.",
+        f"{path}:15: unused: test_unused uses it: the rewritten test does not call the mock, "
+        "so the agent does not use a provider's model",
+        f"{path}:26: test_tested: the rewritten test does not call the mock, so the agent does "
+        "not use a provider's model",
+        f"{path}:30: test_changed: the rewritten test fails: AttributeError: 'str' object has "
+        "no attribute 'text'",
+    ]
+    # The conftest.py forbids requests, as a first run showed.
+    expected = """
+        @pytest.fixture
+        def rainy(mock_llm_responses, monkeypatch):
+            monkeypatch.setattr("pydantic_ai.models.ALLOW_MODEL_REQUESTS", True)
+            mock_llm_responses.call_every_tool("*", then="Rain.")
+            yield
+
+        def test_rainy(rainy):
+            assert agent.run_sync("Rome?") == "Rain."
+    """
+    new = migrated.read(path)
+    assert dedent(expected) in new
+    expected = """
+        def test_sunny(mock_llm_responses, monkeypatch):
+            monkeypatch.setattr("pydantic_ai.models.ALLOW_MODEL_REQUESTS", True)
+            mock_llm_responses.call_every_tool("*", then="Sunny.")
+            assert agent.run_sync("Rome?") == "Sunny."
+    """
+    assert dedent(expected) in new
+    assert new.count("mock_llm_responses") == 4

@@ -94,7 +94,12 @@ def test_a_run_for_one_file_rewrites_it_and_leaves_all_others(folder: Path) -> N
     assert (folder / "tests" / "test_other.py").read_text() == other
 
 
-def test_a_second_run_for_all_files_changes_nothing(folder: Path) -> None:
+def test_a_second_run_for_all_files_changes_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Importing other plugins is most of what a run takes.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
     conftest = write_conftest(folder / "tests")
     write(folder / "tests" / "test_other.py", IDENTITY)
     write(folder / "tests" / "test_app.py", NEW_TEST)

@@ -9,18 +9,27 @@ import pytest
 
 pytest.importorskip("libcst")
 pytest.importorskip("pytest_mock")
+# Imported here, and not by the runs: these forget their modules, and search all new objects.
+for sdk in ("anthropic", "google.genai", "mistralai.client"):
+    pytest.importorskip(sdk)
 
 OLD = Path(__file__).parent / "old"
 EXPECTED = Path(__file__).parent / "expected"
 UNNEEDED = ("logging", "capture", "unraisableexception", "threadexception")
 """Without these plugins a test takes two thirds of the time."""
+NAMES = sorted(path.name for path in OLD.glob("test_*.py"))
+GROUPS = 4
+"""The number of tests into which the files are divided, so that workers share them."""
 
 
-def outcomes(pytester: pytest.Pytester, folder: Path, *options: str) -> dict[str, str]:
-    """Return what became of each test of a folder."""
+def outcomes(
+    pytester: pytest.Pytester, folder: Path, names: list[str], *options: str
+) -> dict[str, str]:
+    """Return what became of each test of some files in a folder."""
     unneeded = [f"-pno:{name}" for name in UNNEEDED]
+    paths = [folder / name for name in names]
     result = pytester.inline_run(
-        folder, "--tb=no", "-qq", "-rN", "-p", "pytest_mock", *unneeded, *options
+        *paths, "--tb=no", "-qq", "-rN", "-p", "pytest_mock", *unneeded, *options
     )
     return {
         call.nodeid.partition("/")[2]: call.outcome
@@ -29,12 +38,16 @@ def outcomes(pytester: pytest.Pytester, folder: Path, *options: str) -> dict[str
     }
 
 
-def test_a_rewritten_test_passes_and_fails_where_the_old_one_did(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_a_rewritten_test_passes_and_fails_where_the_old_one_did(
+    pytester: pytest.Pytester, group: int
+) -> None:
+    names = NAMES[group::GROUPS]
     old, new = (Path(shutil.copytree(OLD, pytester.path / name)) for name in ("old", "new"))
     for path in EXPECTED.glob("test_*.py"):
         shutil.copy(path, new)
-    before = outcomes(pytester, old, "-p", "no:llm_mock")
-    after = outcomes(pytester, new, "-o", "llm_mock_strict=error")
+    before = outcomes(pytester, old, names, "-p", "no:llm_mock")
+    after = outcomes(pytester, new, names, "-o", "llm_mock_strict=error")
     assert before.keys() == after.keys()
     different = {name for name in before if before[name] != after[name]}
     # A reply for one model notices more than a mock that answers for all of them, and a strict test
@@ -44,5 +57,5 @@ def test_a_rewritten_test_passes_and_fails_where_the_old_one_did(pytester: pytes
     assert different - stronger == set()
     right = [outcome for name, outcome in before.items() if "[]" in name or "[-" in name]
     assert set(right) == {"passed"}
-    assert len(right) >= 250
-    assert sum(outcome == "failed" for outcome in before.values()) >= 200
+    assert len(right) >= 65
+    assert sum(outcome == "failed" for outcome in before.values()) >= 100

@@ -457,6 +457,9 @@ def test_the_new_test_passes_where_the_old_one_did(
 ) -> None:
     pytest.importorskip("respx")
     monkeypatch.chdir(tmp_path)
+    # Importing other plugins is most of what a run takes.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin -p respx")
     app = """
     import httpx
 

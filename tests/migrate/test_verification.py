@@ -52,10 +52,6 @@ MEASURED = """
 
     measurement = coverage.Coverage()
     measurement.start()
-
-    def pytest_unconfigure():
-        measurement.stop()
-        measurement.save()
 """
 START = """
     from unittest.mock import Mock, patch
@@ -109,35 +105,6 @@ def migrate(*arguments: str) -> tuple[int, list[str]]:
     return result.exit_code, result.output.splitlines()
 
 
-NOISE = """
-    import os
-
-    def pytest_unconfigure():
-        for stream in (1, 2):
-            os.write(stream, b"noise")
-"""
-
-
-def test_a_test_that_passes_before_and_after_is_written(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    write(folder / "conftest.py", NOISE)
-    write(folder / "test_app.py", START, SIMPLE)
-    assert migrate(".") == (
-        0,
-        [
-            "test_app.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
-            "Rewritten: 1 test in 1 file. Look at the changes.",
-        ],
-    )
-    # What the tests print is not shown.
-    assert capfd.readouterr() == ("", "")
-    assert dedent(NEW_SIMPLE) in (folder / "test_app.py").read_text()
-    # The changes of a test that nobody rewrote are not counted, and nothing else was left.
-    files = {"app.py", "conftest.py", "test_app.py", "__pycache__"}
-    assert {path.name for path in folder.iterdir()} <= files
-
-
 PROJECT: dict[str, str] = {"pytest.ini": "[pytest]\nllm_mock_hosts = localhost:9\n"}
 """The files of a project that is migrated once, as each migration starts pytest several times."""
 
@@ -150,12 +117,20 @@ def add_file(path: str, *texts: str) -> str:
     return text
 
 
+class RefusingHandler(BaseHTTPRequestHandler):
+    """Answers `POST` with status 501, as it has no method for it."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
 @dataclass(frozen=True)
 class Migrated:
-    """`PROJECT` after its migration."""
+    """`PROJECT` after its migration, and the address of a server that ran meanwhile."""
 
     folder: Path
     lines: list[str]
+    address: str
 
     def list_lines(self, path: str) -> list[str]:
         """Return what was printed of a file."""
@@ -173,14 +148,22 @@ class Migrated:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
     folder = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as monkeypatch:
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        ThreadingHTTPServer(("127.0.0.1", 0), RefusingHandler) as server,
+    ):
         prepare(folder, monkeypatch)
+        # The runs take the server for one that has nothing to do with them.
+        monkeypatch.delenv("PYTEST_CURRENT_TEST", raising=False)
+        address = f"127.0.0.1:{server.server_port}"
+        Thread(target=server.serve_forever, daemon=True).start()
         for path, text in PROJECT.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text)
+            (folder / path).write_text(text.replace("ADDRESS", address))
         code, lines = migrate(".")
+        server.shutdown()
     assert code == 0
-    return Migrated(folder, lines)
+    return Migrated(folder, lines, address)
 
 
 OPENAI_APP = """
@@ -232,28 +215,16 @@ def test_what_a_real_client_refuses_is_said(project: Migrated, name: str) -> Non
     assert line.startswith(f"{path}:8: test_it: {REFUSED_OPTIONS[name][1]}")
 
 
-class RefusingHandler(BaseHTTPRequestHandler):
-    """Answers `POST` with status 501, as it has no method for it."""
+# The server has another address in each run, which replaces the word.
+add_file(
+    "test_other_server.py", OPENAI_START, OPENAI_TEST.format(options="url='http://ADDRESS/v1'")
+)
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing."""
 
-
-def test_the_address_of_another_server_on_this_machine_is_said(folder: Path) -> None:
-    write(folder / "openai_app.py", OPENAI_APP)
-    with ThreadingHTTPServer(("127.0.0.1", 0), RefusingHandler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"127.0.0.1:{server.server_port}"
-        options = f"url='http://{address}/v1'"
-        write(folder / "test_app.py", OPENAI_START, OPENAI_TEST.format(options=options))
-        # The runs take the server for one that has nothing to do with them.
-        with pytest.MonkeyPatch.context() as patch:
-            patch.delenv("PYTEST_CURRENT_TEST", raising=False)
-            patch.delenv("PYTEST_XDIST_WORKER", raising=False)
-            [line, _] = migrate(".")[1]
-        server.shutdown()
+def test_the_address_of_another_server_on_this_machine_is_said(project: Migrated) -> None:
+    [line] = project.list_lines("test_other_server.py")
     assert "test_it: the rewritten test calls a server on this machine: openai." in line
-    assert f"To mock this server, add {address} to ini llm_mock_hosts" in line
+    assert f"To mock this server, add {project.address} to ini llm_mock_hosts" in line
 
 
 add_file(
@@ -488,6 +459,13 @@ LEFT = {
 }
 
 
+EDITING = """
+    def test_file():
+        with open(__file__, "a") as file:
+            file.write("# Edited by a test.\\n")
+"""
+
+
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """Return the folder with all files of `LEFT`, and the output of one migration of them."""
@@ -497,9 +475,10 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
         monkeypatch.setattr(test_runs, "SECONDS", 2.0)
         for number, (text, _) in enumerate(LEFT.values()):
             write(tmp_path / f"test_{number}.py", START, text)
+        write(tmp_path / "test_edited.py", START, SIMPLE, EDITING)
         write(tmp_path / "test_good.py", START, SIMPLE)
         code, lines = migrate(".")
-    assert code == 0
+    assert code == 1
     return tmp_path, lines
 
 
@@ -521,7 +500,21 @@ def test_files_beside_one_that_is_left_are_written(left: tuple[Path, list[str]])
     folder, lines = left
     assert dedent(NEW_SIMPLE) in (folder / "test_good.py").read_text()
     assert lines[0].startswith("test_0.py:")
-    assert lines[-1] == "Rewritten: 1 test in 1 file, 14 left to you. Look at the changes."
+    assert lines[-1] == "Rewritten: 1 test in 1 file, 15 left to you. Look at the changes."
+
+
+def test_a_file_that_is_edited_during_the_run_is_not_overwritten(
+    left: tuple[Path, list[str]],
+) -> None:
+    folder, lines = left
+    [line] = [line for line in lines if "test_edited.py" in line]
+    assert line == (
+        "Error: test_edited.py was edited while the command ran, so it was not overwritten. "
+        "Run the command again."
+    )
+    text = (folder / "test_edited.py").read_text()
+    assert dedent(SIMPLE) in text
+    assert "# Edited by a test." in text
 
 
 AZURE = """
@@ -738,29 +731,6 @@ def test_ctrl_c_leaves_all_files_as_they_were(folder: Path) -> None:
     code, lines = migrate(".")
     assert (code, "".join(lines).strip()) == (130, "")
     assert {name: (folder / name).read_text() for name in texts} == texts
-
-
-def test_a_file_that_is_edited_during_the_run_is_not_overwritten(folder: Path) -> None:
-    write(
-        folder / "test_app.py",
-        START,
-        SIMPLE,
-        """
-        def test_file():
-            with open(__file__, "a") as file:
-                file.write("# Edited by a test.\\n")
-        """,
-    )
-    code, lines = migrate(".")
-    assert (code, lines[0]) == (
-        1,
-        "Error: test_app.py was edited while the command ran, so it was not overwritten. "
-        "Run the command again.",
-    )
-    assert lines[-1] == "Rewritten: 0 tests in 0 files, 1 left to you. Look at the changes."
-    text = (folder / "test_app.py").read_text()
-    assert dedent(SIMPLE) in text
-    assert "# Edited by a test." in text
 
 
 def test_a_test_that_cannot_be_stopped_ends_the_run(
@@ -1038,21 +1008,40 @@ def test_fixtures_that_hide_ours_stay_without_a_run(folder: Path) -> None:
     assert "conftest.py:6: mock_llm_calls: it has the name of an llm_mock fixture" in result.output
 
 
+NOISE = """
+    import os
+
+    def pytest_unconfigure():
+        measurement.stop()
+        measurement.save()
+        for stream in (1, 2):
+            os.write(stream, b"noise")
+"""
+
+
 def test_tests_run_under_xdist_and_with_the_options_of_the_project(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("xdist")
     pytest.importorskip("coverage")
     monkeypatch.delenv("COVERAGE_PROCESS_START", raising=False)
-    write(folder / "conftest.py", MEASURED)
-    write(folder / "pytest.ini", "[pytest]\naddopts = -p xdist -n 2 -x\n")
+    write(folder / "conftest.py", MEASURED, NOISE)
+    write(folder / "pytest.ini", "[pytest]\naddopts = -p xdist -n 1 -x\n")
     write(folder / "test_app.py", START, "def test_fails(): assert False", SIMPLE)
-    code, lines = migrate(".")
-    assert code == 0
-    assert lines[0].startswith("test_app.py: test_greeting verified: it passes, and notices 3 of 6")
-    # Nothing of the run is kept for the next one.
-    assert not (folder / ".pytest_cache").exists()
-    assert not (folder / ".coverage").exists()
+    assert migrate(".") == (
+        0,
+        [
+            "test_app.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
+            "Rewritten: 1 test in 1 file. Look at the changes.",
+        ],
+    )
+    # What the tests print is not shown.
+    assert capfd.readouterr() == ("", "")
+    assert dedent(NEW_SIMPLE) in (folder / "test_app.py").read_text()
+    # The changes of a test that nobody rewrote are not counted, and nothing of the run is kept
+    # for the next one: neither .pytest_cache nor .coverage.
+    files = {"app.py", "conftest.py", "pytest.ini", "test_app.py", "__pycache__"}
+    assert {path.name for path in folder.iterdir()} <= files
 
 
 add_file(
