@@ -14,6 +14,8 @@ import llm.default_plugins.openai_models  # noqa: F401
 import pytest
 import requests  # noqa: F401
 
+import llm_mock.plugin.misspelt_names
+import llm_mock.plugin.misspelt_options
 import llm_mock.suites.target_client  # noqa: F401
 from llm_mock.agents.pool import get_server_pool
 from llm_mock.support.redaction import redact
@@ -318,18 +320,17 @@ LIVE = """
 """
 
 
-@pytest.mark.parametrize(
-    ("workers", "runs"), [((), 2), (("-n1",), 1)], ids=["alone", "in a worker"]
-)
 def test_a_run_with_other_settings_restores_those_before(
-    pytester: pytest.Pytester, user: Path, workers: tuple[str, ...], runs: int
+    pytester: pytest.Pytester, user: Path
 ) -> None:
     pytester.makeini(OTHER_SETTINGS)
     write(pytester, "test_live.py", LIVE)
-    watch = StateWatch(user)
-    outcomes = run_twice(pytester, "--llm-mock-live", *workers)
-    assert outcomes == {"passed": 2 * runs, "failed": runs}
-    assert_nothing_left(watch.take_changes())
+    # One after the other, because this process takes as long to start as a run.
+    for workers, runs in ((), 2), (("-n1",), 1):
+        watch = StateWatch(user)
+        outcomes = run_twice(pytester, "--llm-mock-live", *workers)
+        assert outcomes == {"passed": 2 * runs, "failed": runs}, workers
+        assert_nothing_left(watch.take_changes())
 
 
 def run_twice(pytester: pytest.Pytester, *options: str) -> dict[str, int]:

@@ -7,11 +7,17 @@ import os
 import pytest
 
 ASK = """
+import sys, urllib3
+body = {"model": sys.argv[1], "messages": [{"role": "user", "content": f"Hi from {sys.argv[1]}"}]}
+answer = urllib3.request("POST", "https://api.openai.com/v1/chat/completions", json=body).json()
+print(answer["choices"][0]["message"]["content"] if "choices" in answer else answer["error"]["message"])
+"""  # noqa: E501
+ASK_BY_HTTPX = """
 import httpx, sys
 body = {"model": sys.argv[1], "messages": [{"role": "user", "content": f"Hi from {sys.argv[1]}"}]}
 answer = httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()
-print(answer["choices"][0]["message"]["content"] if "choices" in answer else answer["error"]["message"])
-"""  # noqa: E501
+print(answer["choices"][0]["message"]["content"])
+"""
 IS_MOCKED = (
     "import sys; print(any('llm_mock' in type(finder).__module__ for finder in sys.meta_path))"
 )
@@ -185,7 +191,7 @@ def test_a_project_may_hand_the_mock_over_by_itself(pytester: pytest.Pytester) -
 def test_a_process_that_is_started_outside_tests_has_the_standing_answers_of_the_project(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makepyfile(ask=ASK)
+    pytester.makepyfile(ask=ASK_BY_HTTPX)
     pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('*', 'of the project')")
     pytester.makepyfile(
         """

@@ -199,6 +199,23 @@ def test_not_recorded(name, length):
 def test_misbehaviour_skips(name):
     pytest.skip("nothing to see")
 '''  # noqa: E501
+IN_A_WORKER = """
+import os
+
+import pytest
+
+def kinds_of(items):
+    return {item.callspec.params["name"] for item in items}
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        tests = [item for item in items if hasattr(item, "callspec")]
+        cases = [item for item in items if item not in tests]
+        items[:] = [*tests[::3], *cases]
+        assert kinds_of(tests[::3]) == kinds_of(tests)
+"""
+"""A conftest by which a worker runs a third of the tests: all kinds of keys, and all places."""
 ROLE = """\
 apiVersion: initrunner/v1
 kind: Agent
@@ -262,6 +279,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         json.dumps({name: kind.text for name, kind in KINDS.items()})
     )
     (folder / "test_places.py").write_text(TESTS)
+    (folder / "conftest.py").write_text(IN_A_WORKER)
     (folder / "role.yaml").write_text(ROLE)
     (folder / "suite.yaml").write_text(suite())
     (folder / "pytest.ini").write_text("[pytest]\nllm_mock_suites = suite.yaml = role.yaml\n")

@@ -8,11 +8,13 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from llm_mock.specs import Verdict
 from llm_mock.specs.drivers import DRIVERS, Task
+from llm_mock.specs.models import TestSpec
 from tests.conftest import NESTED_OPTIONS
 from tests.plugin.files import write
 
@@ -64,6 +66,17 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.fixture
+def quick_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge tests by their names, without the server of tools: most of what a test takes."""
+
+    def judge(spec: TestSpec, *arguments: object, **options: object) -> Verdict:
+        verdict: Literal["PASS", "FAIL"] = "FAIL" if "Other" in spec.test.name else "PASS"
+        return Verdict(verdict=verdict, reason="It was not run")
+
+    monkeypatch.setattr("llm_mock.plugin.spec_items.run_llm_test", judge)
+
+
 def answer(project: pytest.Pytester, verdict: str, reason: str) -> None:
     """Script the model that does the tests: it calls the tools of both steps, then judges."""
     project.makeconftest(
@@ -102,21 +115,33 @@ def failing_url() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.parametrize(
-    ("folder", "number"),
-    [
-        *(("tests/llm", 1), ("tests/llm/users", 1), ("tests/users", 0)),
-        *(("tests/llm/plugins", 0), ("tests/llm/cassettes", 0), ("tests/llm/cassettes/a", 0)),
-    ],
-)
+FOLDERS = {
+    **{"tests/llm": True, "tests/llm/users": True, "tests/users": False},
+    **{"tests/llm/plugins": False, "tests/llm/cassettes": False, "tests/llm/cassettes/a": False},
+}
+"""Folders with the file of a test, and whether it is one without being named."""
+
+
+@pytest.mark.usefixtures("quick_verdicts")
 def test_the_files_of_the_folder_are_tests_but_not_those_of_plugins_and_cassettes(
-    pytester: pytest.Pytester, folder: str, number: int
+    pytester: pytest.Pytester,
 ) -> None:
-    write(pytester, f"{folder}/numbers.yaml", PASSES)
-    pytester.runpytest(*DRY).assert_outcomes(passed=number)
-    pytester.runpytest(*DRY, f"{folder}/numbers.yaml").assert_outcomes(passed=1)
+    files = [f"{folder}/numbers.yaml" for folder in FOLDERS]
+    for file in files:
+        write(pytester, file, PASSES)
+    found = [file for file, is_test in zip(files, FOLDERS.values(), strict=True) if is_test]
+    assert list_passed(pytester) == sorted(found)
+    assert list_passed(pytester, *files) == sorted(files)
 
 
+def list_passed(pytester: pytest.Pytester, *paths: str) -> list[str]:
+    """Return the files of the tests of a run, all of which pass."""
+    passed, skipped, failed = pytester.inline_run(*DRY, *paths).listoutcomes()
+    assert (skipped, failed) == ([], [])
+    return sorted(report.nodeid.partition("::")[0] for report in passed)
+
+
+@pytest.mark.usefixtures("quick_verdicts")
 def test_outside_of_the_root_only_the_folder_of_a_file_makes_it_a_test(
     pytester: pytest.Pytester,
 ) -> None:
@@ -128,37 +153,46 @@ def test_outside_of_the_root_only_the_folder_of_a_file_makes_it_a_test(
     result.stdout.fnmatch_lines(["  llm/numbers.yaml::*", "  users/llm/numbers.yaml::*"])
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "advice"),
-    [
-        ("numbers.yaml", PASSES, "numbers.yaml is a plain-language test: add --llm"),
-        (
-            "greeting.yml",
-            "kind: TestSuite",
-            "greeting.yml is a suite: add a line such as greeting.yml = role.yaml to ini "
-            "llm_mock_suites, or run llm-mock test -s greeting.yml",
-        ),
-        ("role.yaml", "kind: Agent", None),
-        ("values.yaml", "values: [1]", None),
-        ("broken.yaml", "values: [1", None),
-        ("folder.yaml/numbers.yaml", PASSES, None),
-    ],
-)
-@pytest.mark.parametrize("options", [(), ("-n1",)], ids=["alone", "xdist"])
+NAMED_FILES = {
+    "numbers.yaml": (PASSES, "numbers.yaml is a plain-language test: add --llm"),
+    "greeting.yml": (
+        "kind: TestSuite",
+        "greeting.yml is a suite: add a line such as greeting.yml = role.yaml to ini "
+        "llm_mock_suites, or run llm-mock test -s greeting.yml",
+    ),
+    "role.yaml": ("kind: Agent", None),
+    "values.yaml": ("values: [1]", None),
+    "broken.yaml": ("values: [1", None),
+    "folder.yaml/numbers.yaml": (PASSES, None),
+}
+"""Files with their text, and the advice if they are on the command line."""
+
+
+@pytest.mark.parametrize("file", NAMED_FILES)
 def test_a_file_on_the_command_line_that_needs_a_setting_names_it(
-    pytester: pytest.Pytester,
-    name: str,
-    content: str,
-    advice: str | None,
-    options: tuple[str, ...],
+    pytester: pytest.Pytester, file: str
 ) -> None:
-    write(pytester, name, content)
-    name = name.partition("/")[0]
-    result = pytester.runpytest(name, "missing.yaml", *options)
+    assert_advice(pytester, [file])
+
+
+def test_files_on_the_command_line_name_their_settings_once_under_xdist(
+    pytester: pytest.Pytester,
+) -> None:
+    assert_advice(pytester, list(NAMED_FILES), "-n1")
+
+
+def assert_advice(pytester: pytest.Pytester, files: list[str], *options: str) -> None:
+    """Assert the lines of a run with files, or their folders, on the command line."""
+    for file in files:
+        write(pytester, file, NAMED_FILES[file][0])
+    names = [file.partition("/")[0] for file in files]
+    result = pytester.runpytest(*names, "missing.yaml", *options)
     result.stdout.no_fnmatch_line("*HookFailureWarning*")
     assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
-    lines = [line for line in result.outlines if line.startswith(f"llm-mock: {name}")]
-    assert lines == ([] if advice is None else [f"llm-mock: {advice}"])
+    starts = tuple(f"llm-mock: {name}" for name in names)
+    lines = [line for line in result.outlines if line.startswith(starts)]
+    advice = [NAMED_FILES[file][1] for file in files]
+    assert lines == [f"llm-mock: {each}" for each in advice if each is not None]
 
 
 SERVICE = """
@@ -169,36 +203,46 @@ verdict: {pass_if: It answers 200, fail_if: It answers anything else}
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-n1",)])
-def test_a_dry_run_that_judges_nothing_is_not_green_over_a_service_that_fails(
-    pytester: pytest.Pytester, failing_url: str, options: tuple[str, ...]
+@pytest.mark.parametrize("options", [(), ("-n", "2", "-p", "xdist")], ids=["alone", "distributed"])
+def test_a_dry_run_says_what_nobody_judged(
+    project: pytest.Pytester, failing_url: str, options: tuple[str, ...]
 ) -> None:
-    write(pytester, "tests/llm/service.yaml", SERVICE.replace("URL", failing_url))
-    result = pytester.runpytest(*DRY, "-rs", *options)
-    result.assert_outcomes(skipped=1)
+    service = SERVICE.replace("URL", failing_url)
+    check = "  - {tool: assert_true, args: {condition: true}}\nverdict"
+    write(project, "tests/llm/service.yaml", service)
+    write(project, "tests/llm/checked.yaml", service.replace("verdict", check))
+    result = project.runpytest(*DRY, "-v", "-rs", *options)
+    # A service that fails, and that nothing checks, is not green.
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
     result.stdout.fnmatch_lines(
         ["*UNCLEAR: Not checked in the dry run: no step compares anything. 1 call succeeded.*"]
     )
-
-
-@pytest.mark.parametrize("options", [(), ("-n1",)])
-def test_a_dry_run_that_passes_says_what_nobody_judged(
-    pytester: pytest.Pytester, failing_url: str, options: tuple[str, ...]
-) -> None:
-    check = "  - {tool: assert_true, args: {condition: true}}\nverdict"
-    text = SERVICE.replace("URL", failing_url).replace("verdict", check)
-    write(pytester, "tests/llm/service.yaml", text)
-    result = pytester.runpytest(*DRY, *options)
-    result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         [
             "*Passed tests that were not fully checked*",
-            "*service.yaml::The service works  Dry run: 2 calls succeeded. Not judged: "
+            "*checked.yaml::The service works  Dry run: 2 calls succeeded. Not judged: "
             "1 expectation and the criteria.",
         ]
     )
-    quiet = pytester.runpytest(*DRY, *options, "-q")
-    assert "not checked in all" not in quiet.stdout.str()
+    if not options:
+        result.stdout.fnmatch_lines(
+            [
+                "tests/llm/test_fails.yaml::Other numbers agree FAILED*",
+                "tests/llm/test_passes.yaml::The numbers agree PASSED*",
+            ]
+        )
+        result.stdout.fnmatch_lines(["*test_fails.yaml:6*", "*✗ Compare*"])
+    # No model is called, and no frame is shown.
+    result.stdout.no_fnmatch_line("*LLM calls of the run*")
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*.py:*")
+
+
+@pytest.mark.usefixtures("quick_verdicts")
+def test_a_quiet_run_does_not_say_what_nobody_judged(project: pytest.Pytester) -> None:
+    arguments = (*DRY, "tests/llm/test_passes.yaml")
+    assert "not fully checked" in project.runpytest(*arguments).stdout.str()
+    assert "not fully checked" not in project.runpytest(*arguments, "-q").stdout.str()
 
 
 def test_without_the_option_nothing_is_collected_and_nothing_imported(
@@ -211,25 +255,6 @@ def test_without_the_option_nothing_is_collected_and_nothing_imported(
     project.runpytest_subprocess().assert_outcomes(passed=1)
 
 
-def test_a_dry_run_calls_the_tools_and_no_model(project: pytest.Pytester) -> None:
-    result = project.runpytest("-v", *DRY)
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "tests/llm/test_fails.yaml::Other numbers agree FAILED*",
-            "tests/llm/test_passes.yaml::The numbers agree PASSED*",
-        ]
-    )
-    result.stdout.no_fnmatch_line("*LLM calls of the run*")
-
-
-def test_a_failure_shows_reason_issues_and_steps_with_their_lines(project: pytest.Pytester) -> None:
-    result = project.runpytest(*DRY, "tests/llm/test_fails.yaml")
-    result.stdout.fnmatch_lines(["*test_fails.yaml:6*", "*✗ Compare*"])
-    result.stdout.no_fnmatch_line("*Traceback*")
-    result.stdout.no_fnmatch_line("*.py:*")
-
-
 @pytest.mark.parametrize(
     ("verdict", "outcome"), [("PASS", "passed"), ("FAIL", "failed"), ("UNCLEAR", "skipped")]
 )
@@ -237,10 +262,19 @@ def test_the_verdict_of_the_model_is_the_outcome(
     verdict: str, outcome: str, project: pytest.Pytester
 ) -> None:
     answer(project, verdict, "I have looked")
-    result = project.runpytest("--llm", "-rs", "tests/llm/test_passes.yaml")
+    result = project.runpytest("--llm", "--llm-verbose", "-rs", "tests/llm/test_passes.yaml")
     result.assert_outcomes(**{outcome: 1})
     if verdict != "PASS":
         result.stdout.fnmatch_lines(["*I have looked*"])
+    # What the model calls is shown as it happens.
+    result.stdout.fnmatch_lines(
+        [
+            "asking *",
+            "  compare_values(value1=1, value2=1) → {*",
+            "  assert_true(condition=true) → {*",
+            "✗ Compare*",
+        ]
+    )
 
 
 def test_a_model_that_nobody_scripted_is_not_taken_for_a_judge(project: pytest.Pytester) -> None:
@@ -262,15 +296,16 @@ def test_claude_code_needs_the_permission_to_reach_a_real_model(project: pytest.
         (["-m", "smoke and two-words"], {"passed": 1, "failed": 1}),
         (["-m", "llm and not smoke"], {"deselected": 2}),
         (["-k", "Other"], {"failed": 1, "deselected": 1}),
-        (["-n", "2", "-p", "xdist"], {"passed": 1, "failed": 1}),
     ],
 )
-def test_tests_are_chosen_and_distributed_like_any_other(
+@pytest.mark.usefixtures("quick_verdicts")
+def test_tests_are_chosen_like_any_other(
     arguments: list[str], outcomes: dict[str, int], project: pytest.Pytester
 ) -> None:
     project.runpytest(*DRY, *arguments).assert_outcomes(**outcomes)
 
 
+@pytest.mark.usefixtures("quick_verdicts")
 def test_only_what_failed_is_run_again_and_junit_knows_it(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,19 +328,7 @@ def test_without_a_terminal_steps_are_printed(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*✓ Compare*", "*✓ Check*"])
 
 
-def test_what_a_model_calls_is_shown_as_it_happens(project: pytest.Pytester) -> None:
-    answer(project, "PASS", "I have looked")
-    result = project.runpytest("--llm", "--llm-verbose", "tests/llm/test_passes.yaml")
-    result.stdout.fnmatch_lines(
-        [
-            "asking *",
-            "  compare_values(value1=1, value2=1) → {*",
-            "  assert_true(condition=true) → {*",
-            "✗ Compare*",
-        ]
-    )
-
-
+@pytest.mark.usefixtures("quick_verdicts")
 def test_a_name_does_nothing_to_the_terminal(project: pytest.Pytester) -> None:
     write(
         project,
@@ -317,6 +340,7 @@ def test_a_name_does_nothing_to_the_terminal(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines([r"tests/llm/test_passes.yaml::Red \x1b[[]31m [[]b]\n名 PASSED*"])
 
 
+@pytest.mark.usefixtures("quick_verdicts")
 def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> None:
     write(project, "tests/llm/broken.yaml", SPEC.replace("pass_if", "passes_if"))
     result = project.runpytest(*DRY, "--continue-on-collection-errors")
@@ -372,8 +396,9 @@ def test_hosts_beyond_loopback_are_not_reached_in_a_dry_run(project: pytest.Pyte
     text = SPEC.replace("tool: compare_values", "tool: http_get").replace(
         "{value1: 1, value2: ONE}", "{url: 'http://example.com/'}"
     )
-    write(project, "tests/llm/away.yaml", text)
-    result = project.runpytest(*DRY, "tests/llm/away.yaml")
+    # A file that is named may be anywhere.
+    write(project, "specs/away.yaml", text)
+    result = project.runpytest(*DRY, "specs/away.yaml")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*example.com*llm_mock_allowed_hosts*"])
 
