@@ -627,16 +627,22 @@ def test_mistral_speaks_and_transcribes(mock_llm_responses: LLMMock) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["moderations", "images/generations", "audio/speech", "responses/compact"]
+    ("path", "field"),
+    [
+        ("moderations", "input"),
+        ("images/generations", "prompt"),
+        ("audio/speech", "input"),
+        ("responses/compact", "input"),
+    ],
 )
 def test_an_endpoint_without_a_response_fails_a_strict_test(
-    path: str, pytester: pytest.Pytester
+    path: str, field: str, pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(
         f"""
         import httpx, pytest
 
-        BODY = {{"model": "m", "input": "a", "prompt": "a", "voice": "nova"}}
+        BODY = {{"model": "m", "voice": "nova", {field!r}: "a"}}
 
         @pytest.mark.llm_mock_strict
         @pytest.mark.parametrize("is_configured", [True, False])
