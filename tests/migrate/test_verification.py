@@ -889,6 +889,24 @@ def test_fixtures_that_hide_ours_are_removed_with_the_tests_of_their_mock(
     assert project.read(f"{name}/inner/test_{name}_inner.py") == join(NEW_USES)
 
 
+def test_pytest_is_not_started_again_if_no_test_is_left_beside_removed_fixtures(
+    folder: Path,
+) -> None:
+    starts = folder / "starts"
+    count_starts = f"""
+        def pytest_configure():
+            with open({str(starts)!r}, "a") as file:
+                file.write("x")
+    """
+    write(folder / "own_mock.py", OWN_MOCK)
+    write(folder / "conftest.py", HIDING, count_starts)
+    write(folder / "test_app.py", USES_OWN_MOCK)
+    assert migrate(".")[0] == 0
+    assert (folder / "test_app.py").read_text() == join(NEW_USES)
+    # For the old tests, for the new ones, and for the old ones with changed replies.
+    assert starts.read_text() == "xxx"
+
+
 COPIED = {
     # The patch of the fixture is for all tests.
     "patched_for_all": (NEEDS_OWN_MOCK, "it fails without it: "),

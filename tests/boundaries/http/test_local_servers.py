@@ -183,6 +183,31 @@ def test_only_calls_of_a_foreign_server_are_counted_at_the_end(
     assert result.stdout.str().count("http://127.0.0.1:") == 1
 
 
+def test_the_urls_with_the_most_calls_are_listed_at_the_end(
+    foreign_server: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        f"""
+        from asking import ask
+
+        def test_it():
+            for path in "abcdefghijkll":
+                ask(f"{foreign_server}/{{path}}")
+        """
+    )
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            f"  POST {foreign_server}/l/chat/completions  (2 calls)",
+            *(f"  POST {foreign_server}/{path}/chat/completions  (1 call)" for path in "abcdefghi"),
+            "  … 2 more URLs",
+            "SDKs sent 13 calls to servers on this machine *",
+        ],
+        consecutive=True,
+    )
+
+
 def test_a_failure_and_the_report_show_it(foreign_server: str, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it=f"""

@@ -225,8 +225,6 @@ def make_range_check(field: str, minimum: float | None, maximum: float | None) -
 
     def check_range(request: HTTPRequest) -> Iterable[Violation]:
         value: Any = request.body[field]
-        if not isinstance(value, (int, float)):
-            return ()
         if minimum is not None and value < minimum:
             text, kind = f"Input should be greater than or equal to {minimum}", "greater_than_equal"
             context = {"ge": minimum}

@@ -127,8 +127,6 @@ def make_range_check(
 
     def check_range(request: HTTPRequest) -> Iterable[Violation]:
         value: Any = request.body[field]
-        if not isinstance(value, (int, float)):
-            return ()
         is_low = minimum is not None and value < minimum
         is_high = maximum is not None and value > maximum
         if not is_low and not is_high:
