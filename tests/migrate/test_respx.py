@@ -200,6 +200,13 @@ def test_an_id_that_the_test_names_is_sent() -> None:
             'Reply(tool_calls=[ToolCall("f", {"finishReason": 1})]))',
         ),
         (
+            "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent",
+            '{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}], "usageMetadata": '
+            '{"promptTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 3}}',
+            'mock_llm_responses.set("gemini-2.5-pro", '
+            'Reply("Hi", usage={"input": 1, "output": 2}))',
+        ),
+        (
             "https://api.openai.com/v1/embeddings",
             '{"data": [{"index": 0, "embedding": [0.5]}]}',
             'mock_llm_responses.on("POST", "/**/embeddings", '
