@@ -1113,6 +1113,41 @@ def test_a_key_that_the_application_gives_its_model_is_the_one_that_is_used_and_
         assert "[redacted secret]" in written.read_text()
 
 
+def test_a_model_that_reads_its_own_key_has_the_users_key_while_it_is_recorded(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    pytester.makeconftest(
+        """
+        import llm
+
+        class Keyed(llm.Model):
+            model_id = "keyed"
+            needs_key = "loop"
+
+            def execute(self, prompt, stream, response, conversation):
+                yield str(len(self.get_key()))
+
+        class Plugin:
+            @llm.hookimpl
+            def register_models(self, register):
+                register(Keyed())
+
+        llm.plugins.pm.register(Plugin(), name="keyed")
+
+        def pytest_unconfigure():
+            llm.plugins.pm.unregister(name="keyed")
+        """
+    )
+    write(
+        pytester,
+        f"""
+    def test_hi():
+        assert llm.get_model("keyed").prompt("Hi").text() == "{len(KEY)}"
+        """,
+    )
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+
+
 def test_a_report_hides_what_the_cassettes_hide(
     pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:
