@@ -401,6 +401,17 @@ def test_an_assigned_mock_and_its_end_become_a_reply(tmp_path: Path, lines: list
     assert result.after.endswith(f"def test_it(mock_llm_responses):\n{NEW}")
 
 
+def test_comments_around_an_assigned_mock_are_kept(tmp_path: Path) -> None:
+    lines = [
+        *("# saved", SAVED, "# assigned", ASSIGNED, "# tried", "try:", "    # asked"),
+        *("    app.ask()", "# at last", "finally:", "    # restored", f"    {RESTORED}"),
+    ]
+    result = migrate_lines(tmp_path, "fake = MagicMock()", ANSWER, *lines, parameter="")
+    assert get_reason(result) == ""
+    comments = [line.strip() for line in result.after.splitlines() if line.strip()[:1] == "#"]
+    assert sorted(comments) == sorted(line.strip() for line in lines if line.strip()[:1] == "#")
+
+
 def test_a_fixture_that_assigns_a_mock_configures_the_reply(tmp_path: Path) -> None:
     fixture = f"""
 @pytest.fixture
