@@ -979,3 +979,33 @@ def test_what_changed_tests_note_is_forgotten(mock_llm_calls: LLMMock) -> None:
     results.restore()
     assert [call["prompt"] for call in mock_llm_calls.calls] == ["Before"]
     assert history.answered_by_default == {"a.py::before": 1}
+
+
+def test_a_test_notices_what_the_last_report_of_it_says(pytester: pytest.Pytester) -> None:
+    """Plugins may replace the report of a test, those of a folder after all others."""
+    folder = pytester.mkpydir("folder")
+    (folder / "conftest.py").write_text(
+        """
+import copy
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = copy.copy((yield))
+    if report.failed:
+        report.outcome, report.longrepr = "passed", None
+    return report
+"""
+    )
+    (folder / "test_it.py").write_text(
+        """
+import llm
+
+def test_it(mock_llm_responses):
+    mock_llm_responses.set("m", "Hello")
+    assert llm.get_model("m").prompt("Hi").text() == "Hello"
+"""
+    )
+    result = pytester.runpytest("--llm-mock-mutate")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["The tests notice 0 of 6 changes (0 %)."])
