@@ -367,7 +367,8 @@ def test_google_takes_the_dimensions_of_the_first_request(
         answer = httpx.post(f"{GEMINI}:{path}", json=body)
         if length is None:
             assert (answer.status_code, answer.json()["error"]["code"]) == (400, 400)
-            assert "outputDimensionality" in answer.json()["error"]["message"]
+            told = "Invalid value for 'outputDimensionality' = 0. Must be between 1 and "
+            assert answer.json()["error"]["message"].startswith(told)
             continue
         embeddings = answer.json().get("embeddings") or [answer.json()["embedding"]]
         assert {len(each["values"]) for each in embeddings} == {length}

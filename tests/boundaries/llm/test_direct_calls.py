@@ -241,7 +241,10 @@ def test_a_direct_call_can_be_refused(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest("-o", "llm_mock_strict=error")
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*The real model 'provider' was about to execute*"])
+    for test in ("test_executing", "test_embedding"):
+        result.stdout.fnmatch_lines(
+            [f"E *The real model '*' was about to execute in *::{test}. The application *"]
+        )
 
 
 def test_a_cassette_records_a_provider_that_derives_from_another(pytester: pytest.Pytester) -> None:
