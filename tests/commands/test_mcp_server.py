@@ -20,7 +20,6 @@ from llm_mock.agents.tools import ToolAnswer
 from llm_mock.cli import main
 from llm_mock.commands import mcp_server
 from llm_mock.commands.mcp_server import ServerTools
-from llm_mock.support.json_types import JSONObject
 from tests.specs.local_tools import local_tools as local_tools
 
 ROLE = "apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: helper}\nspec: {role: You help.}\n"
@@ -93,56 +92,36 @@ def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPo
     assert "One: assert_equals(actual=1, expected=2): 1 is not 2" in ran["output"]
 
 
-def dry_run_in_narrow_terminal(
-    arguments: dict[str, Any], project: Path, monkeypatch: pytest.MonkeyPatch
-) -> JSONObject:
-    """Make a dry run, whose output is plain and as wide for an agent in any terminal."""
-    monkeypatch.chdir(project)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "20")
-    result = asyncio.run(ServerTools().dry_run(**arguments))
-    assert "\x1b" not in result["output"]
-    return result
-
-
 SUITE_AND_ROLE = {"path": "suite.yaml", "role": "role.yaml"}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "passed", "said"),
+    ("in_process", "arguments", "passed", "said"),
     [
-        (SUITE_AND_ROLE, False, "Output does not contain 'Bye'"),
-        ({**SUITE_AND_ROLE, "only": "polite"}, True, "1/1 passed"),
+        (False, SUITE_AND_ROLE, False, "Output does not contain 'Bye'"),
+        (False, {**SUITE_AND_ROLE, "only": "polite"}, True, "1/1 passed"),
+        (True, {"path": "suite.yaml"}, False, "the suite has no role and no target: pass a role"),
+        (True, {"path": "spec.yaml"}, True, "1/1 passed"),
     ],
 )
 def test_a_dry_run_is_a_process_that_says_what_came_of_it(
+    in_process: bool,
     arguments: dict[str, Any],
     passed: bool,
     said: str,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
-    result = dry_run_in_narrow_terminal(arguments, project, monkeypatch)
+    if in_process:
+        request.getfixturevalue("same_process")
+    monkeypatch.chdir(project)
+    # The output for an agent is plain and as wide in any terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    result = asyncio.run(ServerTools().dry_run(**arguments))
     assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "passed", "said"),
-    [
-        ({"path": "suite.yaml"}, False, "the suite has no role and no target: pass a role"),
-        ({"path": "spec.yaml"}, True, "1/1 passed"),
-    ],
-)
-@pytest.mark.usefixtures("same_process")
-def test_a_dry_run_says_what_came_of_it(
-    arguments: dict[str, Any],
-    passed: bool,
-    said: str,
-    project: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    result = dry_run_in_narrow_terminal(arguments, project, monkeypatch)
-    assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
+    assert "\x1b" not in result["output"]
 
 
 @pytest.mark.parametrize(
