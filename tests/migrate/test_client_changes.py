@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -16,6 +14,7 @@ pytest.importorskip("google.genai")
 pytest.importorskip("mistralai.client")
 
 from llm_mock.cli import main
+from tests.migrate.migrations import Migrated, load_few_plugins
 
 APP = """
     import asyncio
@@ -576,22 +575,6 @@ OTHER_FILES = {
 """Other kinds of mocks, in the same migration: each of its runs imports all SDKs."""
 
 
-@dataclass(frozen=True)
-class Migrated:
-    """A folder after its migration, and what the command printed."""
-
-    folder: Path
-    output: list[str]
-
-    def list_lines(self, path: str) -> list[str]:
-        """Return what was printed of a file."""
-        return [line for line in self.output if line.startswith(f"{path}:")]
-
-    def read(self, path: str) -> str:
-        """Return the text of a file."""
-        return (self.folder / path).read_text()
-
-
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
     """Return one migration of all tests of `MOCKS` and `ONLY_KEPT`, and of `OTHER_FILES`."""
@@ -608,8 +591,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
         (folder / path).write_text(dedent(text))
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
-        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
+        load_few_plugins(monkeypatch)
         monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
         result = CliRunner().invoke(main, ["migrate", "--write", "."])
     assert result.exit_code == 0, result.output
@@ -618,7 +600,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
 
 @pytest.fixture
 def output(migrated: Migrated) -> list[str]:
-    return migrated.output
+    return migrated.lines
 
 
 def new_test(name: str, template: str, suffix: str) -> str:

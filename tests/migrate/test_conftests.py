@@ -12,6 +12,7 @@ pytest.importorskip("libcst")
 
 from llm_mock.cli import main
 from llm_mock.migrate.file import FileResult, rewrite_file
+from tests.migrate.migrations import load_few_plugins
 
 CONFTEST = """
     from unittest.mock import patch
@@ -97,9 +98,7 @@ def test_a_run_for_one_file_rewrites_it_and_leaves_all_others(folder: Path) -> N
 def test_a_second_run_for_all_files_changes_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Importing other plugins is most of what a run takes.
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
+    load_few_plugins(monkeypatch)
     conftest = write_conftest(folder / "tests")
     write(folder / "tests" / "test_other.py", IDENTITY)
     write(folder / "tests" / "test_app.py", NEW_TEST)

@@ -14,6 +14,7 @@ pytest.importorskip("libcst")
 # Imported here, where no plan is given: an import of it for a run adds a finder of modules.
 import llm_mock.plugin.double_changes  # noqa: F401
 from llm_mock.migrate.test_runs import RUN_VARIABLE, NewRun, TestOutcome, find_noticed_changes
+from tests.migrate.migrations import load_few_plugins
 
 KINDS = ["text", "data", "empty", "error", "prompt", "system", "schema", "tools", "dropped-call"]
 START = """
@@ -698,8 +699,7 @@ def test_mocks_are_called_as_ever_after_the_run(
 def test_a_fixture_of_a_folder_is_changed_for_the_tests_of_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
+    load_few_plugins(monkeypatch)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.py").write_text(dedent(APP))
     (tmp_path / "conftest.py").write_text(dedent(START))

@@ -12,6 +12,7 @@ pytest.importorskip("libcst")
 
 from llm_mock.cli import main
 from llm_mock.migrate.file import FileResult, rewrite_file
+from tests.migrate.migrations import load_few_plugins
 
 HEADER = """
 import json
@@ -464,9 +465,7 @@ def test_the_new_test_passes_where_the_old_one_did(
 ) -> None:
     pytest.importorskip("respx")
     monkeypatch.chdir(tmp_path)
-    # Importing other plugins is most of what a run takes.
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin -p respx")
+    load_few_plugins(monkeypatch, "respx")
     app = """
     import httpx
 

@@ -16,6 +16,7 @@ pytest.importorskip("libcst")
 from llm_mock.cli import main
 from llm_mock.migrate import test_runs
 from llm_mock.migrate.preparations import find_preparations
+from tests.migrate.migrations import Migrated, load_few_plugins
 
 APP = """
     import time
@@ -83,9 +84,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def prepare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # Importing plugins is most of what a run takes.
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
+    load_few_plugins(monkeypatch)
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     write(tmp_path / "app.py", APP)
 
@@ -125,20 +124,10 @@ class RefusingHandler(BaseHTTPRequestHandler):
 
 
 @dataclass(frozen=True)
-class Migrated:
+class MigratedProject(Migrated):
     """`PROJECT` after its migration, and the address of a server that ran meanwhile."""
 
-    folder: Path
-    lines: list[str]
     address: str
-
-    def list_lines(self, path: str) -> list[str]:
-        """Return what was printed of a file."""
-        return [line for line in self.lines if line.startswith(f"{path}:")]
-
-    def read(self, path: str) -> str:
-        """Return the text of a file."""
-        return (self.folder / path).read_text()
 
     def is_old(self, path: str) -> bool:
         """Return whether a file is as it was."""
@@ -146,7 +135,7 @@ class Migrated:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
+def project(tmp_path_factory: pytest.TempPathFactory) -> MigratedProject:
     folder = tmp_path_factory.mktemp("project")
     with (
         pytest.MonkeyPatch.context() as monkeypatch,
@@ -163,7 +152,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Migrated:
         code, lines = migrate(".")
         server.shutdown()
     assert code == 0
-    return Migrated(folder, lines, address)
+    return MigratedProject(folder, lines, address)
 
 
 OPENAI_APP = """
@@ -209,7 +198,7 @@ for name, (options, _) in REFUSED_OPTIONS.items():
 
 
 @pytest.mark.parametrize("name", REFUSED_OPTIONS)
-def test_what_a_real_client_refuses_is_said(project: Migrated, name: str) -> None:
+def test_what_a_real_client_refuses_is_said(project: MigratedProject, name: str) -> None:
     path = f"test_{name}.py"
     [line] = project.list_lines(path)
     assert line.startswith(f"{path}:8: test_it: {REFUSED_OPTIONS[name][1]}")
@@ -221,7 +210,7 @@ add_file(
 )
 
 
-def test_the_address_of_another_server_on_this_machine_is_said(project: Migrated) -> None:
+def test_the_address_of_another_server_on_this_machine_is_said(project: MigratedProject) -> None:
     [line] = project.list_lines("test_other_server.py")
     assert "test_it: the rewritten test calls a server on this machine: openai." in line
     assert f"To mock this server, add {project.address} to ini llm_mock_hosts" in line
@@ -251,7 +240,7 @@ add_file(
 
 @pytest.mark.parametrize("path", ["test_reporting.py", "test_listed_server.py"])
 def test_neither_other_requests_nor_listed_servers_stop_a_test(
-    project: Migrated, path: str
+    project: MigratedProject, path: str
 ) -> None:
     [line] = project.list_lines(path)
     assert "test_it verified: it passes" in line
@@ -302,7 +291,7 @@ for number, (message, _) in enumerate(REASONS):
 
 
 @pytest.mark.parametrize("number", range(len(REASONS)))
-def test_the_reason_says_who_refuses_the_test(project: Migrated, number: int) -> None:
+def test_the_reason_says_who_refuses_the_test(project: MigratedProject, number: int) -> None:
     [line] = project.list_lines(f"test_raising_{number}.py")
     assert f"test_it: {REASONS[number][1]}" in line
 
@@ -324,7 +313,7 @@ add_file("test_fixture.py", START, FIXTURE, WITH_FIXTURE)
 add_file("test_idle_fixture.py", START, FIXTURE)
 
 
-def test_a_fixture_that_no_test_requests_any_longer_is_removed(project: Migrated) -> None:
+def test_a_fixture_that_no_test_requests_any_longer_is_removed(project: MigratedProject) -> None:
     assert project.list_lines("test_fixture.py") == [
         "test_fixture.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
         "test_fixture.py: model rewritten.",
@@ -332,7 +321,7 @@ def test_a_fixture_that_no_test_requests_any_longer_is_removed(project: Migrated
     assert "fixture" not in project.read("test_fixture.py")
 
 
-def test_a_fixture_that_no_test_uses_stays(project: Migrated) -> None:
+def test_a_fixture_that_no_test_uses_stays(project: MigratedProject) -> None:
     assert project.list_lines("test_idle_fixture.py") == [
         "test_idle_fixture.py:9: model: pytest runs no test that uses it. Without --write the "
         "command shows the new test.",
@@ -566,7 +555,7 @@ VARIABLES = """\
 add_file("test_azure.py", f"\n    import unittest{AZURE}")
 
 
-def test_a_real_client_is_given_the_place_and_version_of_its_api(project: Migrated) -> None:
+def test_a_real_client_is_given_the_place_and_version_of_its_api(project: MigratedProject) -> None:
     text = project.read("test_azure.py")
     assert f"def test_fixture(mock_llm_responses, monkeypatch):\n{VARIABLES}" in text
     header = "def test_decorator(cls, monkeypatch, mock_llm_responses):"
@@ -598,7 +587,7 @@ add_file(
 )
 
 
-def test_replies_that_nobody_asks_for_become_optional(project: Migrated) -> None:
+def test_replies_that_nobody_asks_for_become_optional(project: MigratedProject) -> None:
     assert len(project.list_lines("test_optional.py")) == 2
     assert project.read("test_optional.py") == dedent(
         """\
@@ -660,14 +649,14 @@ add_file(
 )
 
 
-def test_a_fixture_is_verified_by_the_tests_that_may_use_it(project: Migrated) -> None:
+def test_a_fixture_is_verified_by_the_tests_that_may_use_it(project: MigratedProject) -> None:
     assert project.list_lines("test_same_name.py") == [
         "test_same_name.py: test_it verified: it passes, and notices 3 of 6 changes.",
         "test_same_name.py: answering rewritten.",
     ]
 
 
-def test_a_fixture_stays_with_a_test_of_its_file_that_stays(project: Migrated) -> None:
+def test_a_fixture_stays_with_a_test_of_its_file_that_stays(project: MigratedProject) -> None:
     fixture, test = project.list_lines("test_user.py")
     assert fixture.startswith("test_user.py:6: answering: test_it uses it and remains unchanged. ")
     assert test.startswith("test_user.py:15: test_it: the old test does not pass, so its new form")
@@ -702,7 +691,9 @@ for name, (code, _) in FIXTURE_TESTS.items():
 
 
 @pytest.mark.parametrize("name", FIXTURE_TESTS)
-def test_a_fixture_is_verified_by_the_tests_of_its_folder(project: Migrated, name: str) -> None:
+def test_a_fixture_is_verified_by_the_tests_of_its_folder(
+    project: MigratedProject, name: str
+) -> None:
     path = f"{name}/conftest.py"
     [line] = project.list_lines(path)
     reason = FIXTURE_TESTS[name][1]
@@ -770,7 +761,7 @@ add_file(
 add_file("hiding/test_hidden.py", START, SIMPLE)
 
 
-def test_a_fixture_of_the_project_that_hides_ours_is_named(project: Migrated) -> None:
+def test_a_fixture_of_the_project_that_hides_ours_is_named(project: MigratedProject) -> None:
     [line] = project.list_lines("hiding/test_hidden.py")
     problem = "AttributeError: 'NoneType' object has no attribute 'set'"
     assert f"the rewritten test fails: {problem}" in line
@@ -881,7 +872,7 @@ for name, other in NO_LONGER_HIDING.items():
 
 @pytest.mark.parametrize("name", NO_LONGER_HIDING)
 def test_fixtures_that_hide_ours_are_removed_with_the_tests_of_their_mock(
-    project: Migrated, name: str
+    project: MigratedProject, name: str
 ) -> None:
     path = f"{name}/conftest.py"
     assert f"{path}: mock_llm_calls, mock_llm_responses rewritten." in project.lines
@@ -946,7 +937,7 @@ for name, (other, _) in COPIED.items():
 
 @pytest.mark.parametrize("name", COPIED)
 def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
-    project: Migrated, name: str
+    project: MigratedProject, name: str
 ) -> None:
     other, problem = COPIED[name]
     assert project.read(f"{name}/conftest.py") == join(WITHOUT_HIDING)
@@ -970,7 +961,7 @@ STARRED = HIDING.replace("import pytest\n", "import pytest\n    from math import
 add_own_mock("starred", NEEDS_OWN_MOCK, BESIDE, conftest=STARRED)
 
 
-def test_the_copy_of_a_fixture_has_no_import_of_all_names(project: Migrated) -> None:
+def test_the_copy_of_a_fixture_has_no_import_of_all_names(project: MigratedProject) -> None:
     text = project.read("starred/test_starred.py")
     start = "import app\nimport pytest\nfrom own_mock import create_mock_get_model\n"
     assert text.startswith(f"{start}\n@pytest.fixture(autouse=True)\ndef mock_llm_calls(")
@@ -1006,7 +997,7 @@ for name, (conftest, other) in NOT_COPIED.items():
 
 
 @pytest.mark.parametrize("name", NOT_COPIED)
-def test_all_tests_stay_if_a_file_cannot_have_a_copy(project: Migrated, name: str) -> None:
+def test_all_tests_stay_if_a_file_cannot_have_a_copy(project: MigratedProject, name: str) -> None:
     paths = [f"{name}/conftest.py", f"{name}/inner/test_{name}_inner.py", f"{name}/test_{name}.py"]
     assert all(project.is_old(path) for path in paths)
     reason = (
@@ -1075,7 +1066,9 @@ add_file(
 )
 
 
-def test_a_change_that_one_parameter_of_the_new_test_notices_is_noticed(project: Migrated) -> None:
+def test_a_change_that_one_parameter_of_the_new_test_notices_is_noticed(
+    project: MigratedProject,
+) -> None:
     assert project.list_lines("test_parameters.py") == [
         "test_parameters.py: test_it verified: it passes, and notices 4 of 12 changes."
     ]
@@ -1150,7 +1143,7 @@ add_file(
 )
 
 
-def test_calls_are_compared_as_far_as_the_old_mock_counts_them(project: Migrated) -> None:
+def test_calls_are_compared_as_far_as_the_old_mock_counts_them(project: MigratedProject) -> None:
     lines = project.list_lines("test_chat.py")
     told = {line.split(": ")[1].split()[0]: line for line in lines}
     assert (
@@ -1213,7 +1206,7 @@ for name, (in_getter, in_prompt, after, _) in GETTER_ERRORS.items():
 
 @pytest.mark.parametrize("name", GETTER_ERRORS)
 def test_an_error_in_place_of_a_model_is_a_call_of_the_new_test(
-    project: Migrated, name: str
+    project: MigratedProject, name: str
 ) -> None:
     path = f"test_{name}.py"
     lines = project.list_lines(path)
@@ -1261,7 +1254,7 @@ for name, (reply, ask, more) in CLASSES.items():
     add_file(f"test_{name}.py", START, SETUP.format(reply=reply, ask=ask, more=more))
 
 
-def test_a_class_whose_setup_patches_is_written_as_a_whole(project: Migrated) -> None:
+def test_a_class_whose_setup_patches_is_written_as_a_whole(project: MigratedProject) -> None:
     assert project.list_lines("test_whole.py") == [
         "test_whole.py: TestAll::test_it verified: it passes, and notices 3 of 6 changes.",
         "test_whole.py: TestAll::test_another verified: it passes, and notices 4 of 6 changes.",
@@ -1286,7 +1279,7 @@ def test_a_class_whose_setup_patches_is_written_as_a_whole(project: Migrated) ->
     ],
 )
 def test_a_class_whose_setup_patches_stays_with_one_of_its_tests(
-    project: Migrated, path: str, reason: str
+    project: MigratedProject, path: str, reason: str
 ) -> None:
     assert project.is_old(path)
     assert project.list_lines(path) == [
@@ -1329,7 +1322,7 @@ add_file(
 )
 
 
-def test_a_library_is_given_the_key_that_it_misses(project: Migrated) -> None:
+def test_a_library_is_given_the_key_that_it_misses(project: MigratedProject) -> None:
     new = """\
 def test_it(mock_llm_responses, monkeypatch):
     monkeypatch.setenv("MISTRAL_API_KEY", "test")
@@ -1339,7 +1332,7 @@ def test_it(mock_llm_responses, monkeypatch):
     assert project.read("test_key.py").endswith(new)
 
 
-def test_another_variable_is_not_set(project: Migrated) -> None:
+def test_another_variable_is_not_set(project: MigratedProject) -> None:
     assert project.is_old("test_token.py")
     [line] = project.list_lines("test_token.py")
     assert "the rewritten test fails: ValueError: Missing key. Set MISTRAL_TOKEN" in line
@@ -1403,7 +1396,7 @@ for name, (getter, double, refused, accepted) in REGISTERED.items():
 
 @pytest.mark.parametrize("name", REGISTERED)
 def test_calls_that_only_a_registered_model_refuses_are_accepted(
-    project: Migrated, name: str
+    project: MigratedProject, name: str
 ) -> None:
     path = f"test_{name}.py"
     assert ["verified" in line for line in project.list_lines(path)] == [True, True]
@@ -1446,7 +1439,7 @@ add_file(
 
 
 @pytest.mark.parametrize("path", ["test_real_model.py", "test_real_client.py"])
-def test_a_test_that_fails_for_another_reason_is_left(project: Migrated, path: str) -> None:
+def test_a_test_that_fails_for_another_reason_is_left(project: MigratedProject, path: str) -> None:
     assert project.is_old(path)
     [line] = project.list_lines(path)
     assert "verified" not in line
@@ -1478,7 +1471,7 @@ add_file("test_execute.py", OPTIONS, HANDLED.format(target=CHAT, prompt=""))
     ("path", "is_accepted"), [("test_handled.py", True), ("test_execute.py", False)]
 )
 def test_a_refused_call_is_one_that_the_old_mock_had(
-    project: Migrated, path: str, is_accepted: bool
+    project: MigratedProject, path: str, is_accepted: bool
 ) -> None:
     assert ("autospec(False)" in project.read(path)) == is_accepted
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -104,20 +104,10 @@ class Gateway:
         self.server.server_close()
 
 
-@contextmanager
-def open_gateway() -> Iterator[Gateway]:
-    """Start a gateway, and stop it in the end."""
-    gateway = Gateway()
-    try:
-        yield gateway
-    finally:
-        gateway.close()
-
-
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
     """Return a gateway of one test."""
-    with open_gateway() as gateway:
+    with closing(Gateway()) as gateway:
         yield gateway
 
 
@@ -198,7 +188,7 @@ REMOTE_TARGETS = list_targets("app.py", WAYS)
 @pytest.fixture(scope="module")
 def remote_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list[str]]:
     """Return a run of applications that ask another machine, and what the gateway received."""
-    with open_gateway() as gateway:
+    with closing(Gateway()) as gateway:
         url = f"http://gateway.corp.test:{gateway.port}/v1"
         # The last one: an unavailable target ends the run.
         endpoint = f"target: {{url: '{url}', headers: {{A: '${{CORP_KEY}}'}}, mocked: true}}\n"
@@ -352,7 +342,7 @@ GUARDED_TARGETS = list_targets("local_app.py", GUARDED)
 def guarded_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list[str]]:
     """Return a run of applications that ask a gateway on this machine for a model."""
     suites = {name: target + CASES for name, target in GUARDED_TARGETS.items()}
-    with open_gateway() as gateway:
+    with closing(Gateway()) as gateway:
         run = dry_run(tmp_path_factory.mktemp("guarded"), gateway, suites, host="localhost")
         return run, gateway.received
 
@@ -376,7 +366,7 @@ def answered_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list
     """Return a run of applications whose models have replies."""
     cases = CASES.replace("prompt: Hi", "prompt: Hi, replies: [{text: gateway answer}]")
     suites = {name: target + cases for name, target in ANSWERED_TARGETS.items()}
-    with open_gateway() as gateway:
+    with closing(Gateway()) as gateway:
         run = dry_run(tmp_path_factory.mktemp("answered"), gateway, suites, host="127.0.0.1")
         return run, gateway.received
 
@@ -416,7 +406,7 @@ def judged_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[DryRun, list[s
         roles += f"    role-{judge}.yaml = role.yaml\n"
     (folder / "role.yaml").write_text(ROLE)
     (folder / "pytest.ini").write_text(f"[pytest]\nllm_mock_suites =\n{roles}")
-    with open_gateway() as gateway:
+    with closing(Gateway()) as gateway:
         return dry_run(folder, gateway, suites, host="127.0.0.1"), gateway.received
 
 

@@ -119,6 +119,7 @@ def _format_expected(shape: Shape) -> str:
     order = (str, bool, int, float, list, dict)
     kinds = [kind for kind in order if kind in shape.types]
     if float in kinds and int in kinds:
+        # A decimal may be whole.
         kinds.remove(int)
     terms = [_format_type(kind, shape) for kind in kinds]
     if len(terms) == 1:
