@@ -35,8 +35,16 @@ MAX_VAIN_SEARCHES = 10
 A search takes a tenth of a second where large libraries are loaded."""
 VAIN_SEARCHES = pytest.StashKey[int]()
 """The searches of a run that found no coroutine."""
-_held: dict[int, str] = {}
-"""The names of the coroutines that the frames of failed tests hold, by their ids."""
+
+
+class ReportedName(str):
+    """The `__name__` of a coroutine that the failure of a test names.
+
+    It marks the coroutine itself: its id is soon that of another one, and Python clears references
+    to it before it warns. The warning has the `__qualname__`.
+    """
+
+    __slots__ = ()
 
 
 def explain_unawaited(
@@ -174,7 +182,7 @@ def _find_dropped() -> Iterator[tuple[str, SourceLocation]]:
     for warning in get_recorded_warnings():
         match = NEVER_AWAITED.match(str(warning.message))
         # Those of an earlier test were named there, and are dropped with its frames.
-        if match is not None and _held.pop(id(warning.source), "") != match[1]:
+        if match is not None and not _is_reported(warning.source):
             yield match[1], (warning.filename, warning.lineno)
 
 
@@ -218,9 +226,14 @@ def _list_created() -> list[CoroutineType[object, object, object]]:
         if type(value) is not CoroutineType or not _is_created(value):
             continue
         # An earlier failed test may still hold it.
-        if _held.get(id(value)) != value.__qualname__:
+        if not _is_reported(value):
             coroutines.append(value)
     return coroutines
+
+
+def _is_reported(coroutine: object) -> bool:
+    """Return whether a failure named a coroutine; `None` is that of an unknown warning."""
+    return isinstance(getattr(coroutine, "__name__", None), ReportedName)
 
 
 def _list_running_frames() -> set[FrameType]:
@@ -260,7 +273,7 @@ def _list_held(
                 # A variable may hold the object of the error, too.
                 if id(coroutine) not in seen:
                     seen.add(id(coroutine))
-                    _held[id(coroutine)] = coroutine.__qualname__
+                    coroutine.__name__ = ReportedName(coroutine.__name__)
                     location = _find_assignment(frame.f_code, line, name)
                     yield _format(coroutine.__qualname__, location, item)
 

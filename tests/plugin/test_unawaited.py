@@ -374,6 +374,42 @@ def test_two_tests_name_a_coroutine_each(pytester: pytest.Pytester) -> None:
     assert lines == ["5", "10"]
 
 
+AT_ONE_ADDRESS = """
+ADDRESSES = set()
+
+async def app(): pass
+
+def test_first(mock_llm_responses):
+    mock_llm_responses.set("m", "Hi")
+    answers = [app() for _ in range(9)]
+    ADDRESSES.update(map(id, answers))
+    assert not answers
+
+def test_second(mock_llm_responses):
+    mock_llm_responses.set("m", "Hi")
+    # The coroutines of the first test are removed in one line, for which Python warns once.
+    import gc; gc.collect()
+    others = []
+    answer = app()
+    while id(answer) not in ADDRESSES:
+        answer.close()
+        others.append(answer)
+        answer = app()
+    answer = None
+    assert answer
+"""
+
+
+def test_a_coroutine_at_the_address_of_one_named_before_is_named(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_it=AT_ONE_ADDRESS)
+    result = pytester.runpytest_subprocess("-Wdefault", timeout=30)
+    result.assert_outcomes(failed=2)
+    lines = re.findall(r"did not run. .*test_it.py:(\d+)", result.stdout.str())
+    assert lines == ["7", "21"]
+
+
 def test_an_async_test_that_no_plugin_runs_is_told_how_to_be_run(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="""
