@@ -102,6 +102,8 @@ SEE_ALL = (
 SEE_REQUESTS = f"{REQUESTS} has the names passed to get_model, in order."
 # The other keyword arguments of a call are its options.
 KWARGS = ("system", "schema", ATTACHMENTS)
+NEW_FIELDS = ("model_id", "prompt", "response", "kwargs", "options")
+"""The fields of our record in which the fields of a legacy record are."""
 UNSUPPORTED_KEYWORDS = (
     "tools",
     ATTACHMENTS,
@@ -513,9 +515,8 @@ class CallReader:
         found = self.table.find_mocks(node)
         for name in names & (self.names.keys() | self.loop_variables):
             # A loop variable that is used as a record is valid in the new test.
-            has_items = isinstance(self.names.get(name), SingleCall)
             is_loop_variable = name in self.loop_variables
-            if not is_loop_variable or not _is_used_as_record(name, node, has_items=has_items):
+            if not is_loop_variable or not _is_used_as_record(name, node, self.names.get(name)):
                 found.add(name)
         return found
 
@@ -1345,19 +1346,23 @@ def _format_old(node: cst.CSTNode) -> str:
     return to_source(node).replace(ARGUMENTS, "kwargs")
 
 
-def _is_used_as_record(name: str, node: cst.CSTNode, *, has_items: bool) -> bool:
+def _is_used_as_record(name: str, node: cst.CSTNode, value: CallValue | None) -> bool:
     """Return whether a loop variable is only used like `call["prompt"]` or `call.request`.
 
     Args:
         name: the variable.
         node: the code.
-        has_items: whether `call["prompt"]` is such a use, and not a read of old arguments.
+        value: what the variable stands for. Only a call has items, not the arguments of one.
     """
     variable = m.Name(name)
-    key = m.SubscriptElement(m.Index(m.SimpleString()))
+    keys = m.SimpleString()
+    if isinstance(value, SingleCall) and value.is_legacy:
+        # Its other fields have other names in our record.
+        keys = m.SimpleString(m.MatchIfTrue(lambda key: key[1:-1] in NEW_FIELDS))
+    key = m.SubscriptElement(m.Index(keys))
     # Nodes are compared by identity: the name occurs in nodes that are equal.
     allowed: set[int] = set()
-    if has_items:
+    if isinstance(value, SingleCall):
         for found in m.findall(node, m.Subscript(variable, [key])):
             subscript = cst.ensure_type(found, cst.Subscript)
             allowed.add(id(subscript.value))

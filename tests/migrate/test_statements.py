@@ -214,6 +214,25 @@ def test_a_name_may_stand_for_one_patch_after_the_other(tmp_path: Path) -> None:
             ["app.ask()", "assert len(mock_llm_responses.calls) == 1"],
         ),
         (
+            [
+                "app.ask()",
+                "for call in {}.call_history:",
+                '    assert call["model_name"] == call["prompt"] == call["seed"]',
+            ],
+            [
+                "app.ask()",
+                "for call in mock_llm_responses.calls:",
+                '    assert call["model_id"] == call["prompt"] == call["options"]["seed"]',
+            ],
+        ),
+        (
+            ["app.ask()", 'assert [each["model"] for each in {}.call_history] == ["a"]'],
+            [
+                "app.ask()",
+                'assert [each["model_id"] for each in mock_llm_responses.calls] == ["a"]',
+            ],
+        ),
+        (
             ["app.ask()", "{}.reset()", "app.ask()", "assert len({}.call_history) == 1"],
             [
                 "app.ask()",
