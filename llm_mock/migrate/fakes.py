@@ -516,9 +516,7 @@ def _unpack(target: cst.Tuple, value: cst.BaseExpression, table: SymbolTable) ->
     """Apply `first, second = Mock(), Mock()`, or the same for the value of a fixture."""
     given = table.evaluate(value)
     names = [element.value for element in target.elements]
-    if not isinstance(given, SideEffectList):
-        return False
-    if len(given.values) != len(names):
+    if not isinstance(given, SideEffectList) or len(given.values) != len(names):
         return False
     mocks = {}
     for name, item in zip(names, given.values, strict=True):

@@ -18,7 +18,7 @@ class CannotRewrite(Exception):
     """The command does not understand a test, so the test remains unchanged.
 
     Args:
-        reason: the problem, without a final full stop.
+        reason: the problem; a final full stop, such as that of an error of pytest, is dropped.
         advice: the next step, such as the new code.
         node: the node whose line is reported; by default the statement or the test.
     """
@@ -27,7 +27,7 @@ class CannotRewrite(Exception):
         self, reason: str, advice: str = SEE_GUIDE, node: cst.CSTNode | None = None
     ) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason = reason.removesuffix(".")
         self.advice = advice
         self.node = node
 

@@ -952,9 +952,21 @@ def test_a_file_that_needs_fixtures_that_hide_ours_has_a_copy_of_them(
     assert join(BESIDE).strip() in text
     reason = f"test_other in {path} needs it: {problem}"
     left = [line for line in project.list_lines(path) if reason in line]
+    assert not any(".. " in line for line in left)
     assert any("test_beside" in line for line in left)
     # So has a test that was refused before.
     assert any(": test_other: " in line for line in left) == ("set_response" in other)
+
+
+def test_fixtures_are_counted_apart_from_tests(project: MigratedProject) -> None:
+    names = []
+    for line in project.lines:
+        if line.endswith(" rewritten."):
+            _, _, rewritten = line.removesuffix(" rewritten.").partition(": ")
+            names += rewritten.split(", ")
+    tests = sum("verified: it passes" in line for line in project.lines)
+    start = f"Rewritten: {tests} tests and {len(names)} fixtures in "
+    assert project.lines[-1].startswith(start)
 
 
 STARRED = HIDING.replace("import pytest\n", "import pytest\n    from math import *\n", 1)
