@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from llm_mock import LLMMock, Reply, ToolCall
-from llm_mock.behaviour.changed_requests import remove_message
+from llm_mock.behaviour.changed_requests import remove_message, replace_text
 from llm_mock.behaviour.changed_values import (
     OTHER_TEXT,
     SECOND_TEXT,
@@ -125,8 +125,7 @@ def test_a_tool_call_alone_is_an_answer() -> None:
     assert (emptied.content, emptied.tool_calls) == ("", ())
 
 
-PROMPT = """# Rules
-
+PROMPT = """# The rules of this poet
 You are a poet. "Be brief."  Answer in
 French! Is that clear?
 - Always rhyme. In pairs.
@@ -312,6 +311,20 @@ def test_a_message_is_removed_from_the_body_if_a_text_tells_it(mock_llm_response
     assert without_image is not None
     assert without_image.messages() == in_chat.messages()[1:]
     assert read_body(without_image)["messages"] == HISTORY
+
+
+def test_a_changed_prompt_is_in_the_messages_and_in_the_body(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("gpt-4o", "Because.")
+    observer = MutationObserver(lambda mock: False)
+    with observe(observer):
+        ask()
+    [call] = observer.calls
+    changed = replace_text(call.request, "Why", "How")
+    assert changed is not None
+    *history, last = changed.messages()
+    assert history == call.request.messages()[:-1]
+    assert (changed.prompt, last["parts"]) == ("How?", [{"type": "text", "text": "How?"}])
+    assert read_body(changed)["messages"] == [*HISTORY[:-1], {"role": "user", "content": "How?"}]
 
 
 def test_data_that_cannot_be_generated_is_not_changed(mock_llm_responses: LLMMock) -> None:
