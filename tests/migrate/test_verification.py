@@ -705,6 +705,37 @@ def test_a_fixture_is_verified_by_the_tests_of_its_folder(
         assert project.is_old(path)
 
 
+def test_only_tests_that_may_use_a_rewritten_fixture_run_again(folder: Path) -> None:
+    runs = folder / "runs"
+    note = f"""
+        def note(name):
+            with open({str(runs)!r}, "a") as file:
+                file.write(name)
+    """
+    write(folder / "notes.py", note)
+    write(folder / "conftest.py", CONFTEST)
+    write(
+        folder / "test_app.py",
+        """
+        import app
+        from notes import note
+
+        def test_user(answering):
+            note("u")
+            assert app.ask() == "Hello"
+
+        def test_other():
+            note("o")
+        """,
+    )
+    _, lines = migrate(".")
+    assert "conftest.py: answering rewritten." in lines
+    # All old tests once, then the old and the new user with and without changed replies.
+    first, again = runs.read_text()[:2], runs.read_text()[2:]
+    assert sorted(first) == ["o", "u"]
+    assert set(again) == {"u"}
+
+
 def test_ctrl_c_leaves_all_files_as_they_were(folder: Path) -> None:
     texts = {}
     for name in ("test_one.py", "test_two.py"):

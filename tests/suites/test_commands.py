@@ -258,6 +258,16 @@ def test_jobs_leave_the_order_of_the_table(project: Project) -> None:
 # Several suites, and wrong files
 
 
+def test_an_empty_line_is_between_two_suites(project: Project) -> None:
+    for name in ("tests.yaml", "more.yaml"):
+        project.write(name, PASSING)
+    output = project.dry("-s", "more.yaml").stdout
+    summary = "3/3 passed ✓ All tests passed\n"
+    assert f"{summary}\nRunning " in output
+    assert output.startswith("Running ")
+    assert output.endswith(summary)
+
+
 def test_a_broken_suite_does_not_stop_the_others(project: Project) -> None:
     project.write("tests.yaml", PASSING)
     project.write("broken.yaml", SUITE.replace("prompt:", "promt:"))

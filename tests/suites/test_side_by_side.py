@@ -11,7 +11,7 @@ import pytest
 from llm_mock import LLMMock, Reply
 from llm_mock.agents import Agent
 from llm_mock.errors import InvalidFile
-from llm_mock.suites import Variant, load_role, load_suite, run_suite, variants_of
+from llm_mock.suites import Role, Variant, load_role, load_suite, run_suite, variants_of
 from llm_mock.suites.matrix import Matrix, MatrixModel
 from tests.report.browser import Open
 from tests.report.browser import open_page as open_page
@@ -234,6 +234,13 @@ def test_cost_and_time_stand_under_the_variants_of_a_live_run(
     assert rows_of(output)[3] == ["Mean pass rate", "100%", "100%", "100%", "100%"]
     assert rows_of(output)[-2] == ["Cost", "$4.00", "$4.00", "$8.00", "$4.00"]
     assert "Stopped: hot, long: the cases cost $4.00, and max_cost is $4.00" in output
+
+
+def test_a_variant_of_a_live_run_has_the_id_of_its_model(project: Project) -> None:
+    [variant] = variants_of(load_role("role.yaml"), load_suite("tests.yaml"), ["4o-mini"])
+    role = variant.resolve().answering
+    assert isinstance(role, Role)
+    assert (role.agent.asks.model, role.model_ids) == ("gpt-4o-mini", ("gpt-4o-mini",))
 
 
 def test_a_model_without_a_key_stops_no_other_variant(

@@ -199,6 +199,8 @@ def test_the_urls_with_the_most_calls_are_listed_at_the_end(
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         [
+            "=* LLM calls that were not mocked =*",
+            "",
             f"  POST {foreign_server}/l/chat/completions  (2 calls)",
             *(f"  POST {foreign_server}/{path}/chat/completions  (1 call)" for path in "abcdefghi"),
             "  … 2 more URLs",
