@@ -347,20 +347,16 @@ def convert_result(result: types.CallToolResult) -> ToolAnswer:
     Texts and text resources are joined with line breaks. If a result has only structured content,
     this becomes the text too, because a model gets only the text.
     """
-    answer = ToolAnswer(
-        "",
-        structured=result.structured_content,
-        is_error=bool(result.is_error),
-    )
     texts = []
+    attachments: list[llm.Attachment] = []
     for block in result.content:
-        text = _convert_block(block, answer.attachments)
+        text = _convert_block(block, attachments)
         if text is not None:
             texts.append(text)
-    if not texts and not answer.attachments and answer.structured is not None:
-        texts.append(json.dumps(answer.structured, ensure_ascii=False))
-    answer.text = "\n".join(texts)
-    return answer
+    structured = result.structured_content
+    if not texts and not attachments and structured is not None:
+        texts.append(json.dumps(structured, ensure_ascii=False))
+    return ToolAnswer("\n".join(texts), structured, attachments, bool(result.is_error))
 
 
 def _convert_block(block: Any, attachments: list[llm.Attachment]) -> str | None:

@@ -80,8 +80,7 @@ class Skill:
         parts = {"skill": f"{self.name}: {self.content}"}
         if self.references:
             # Documents of the same names may differ.
-            text = repr(self.references).encode(errors="replace")
-            digest = hashlib.sha256(text).hexdigest()[:8]
+            digest = hashlib.sha256(repr(self.references).encode()).hexdigest()[:8]
             parts["references"] = f"{', '.join(self.references)} ({digest})"
         return parts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import textwrap
 import threading
@@ -39,9 +40,10 @@ def say(**message):
 def answer(text, **fields):
     say(**{"type": "result", "is_error": False, "result": text, **fields})
 
-def use(name, result, **fields):
+def use(name, result, seconds=0, **fields):
     block = {"type": "tool_use", "id": name, "name": name, "input": {"item": "plum"}}
     say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "Now"}, block]})
+    time.sleep(seconds)
     block = {"type": "tool_result", "tool_use_id": name, "content": result, **fields}
     say(type="user", message={"role": "user", "content": [block]})
 
@@ -137,13 +139,14 @@ def test_output_that_is_not_utf_8_is_no_obstacle(claude: Claude, task: Callable[
         f"""
         # In one piece, so that the call is in the same chunk.
         sys.stdout.buffer.write(b"\\xff\\n" * 9)
-        use("mcp__llm_mock__shop_sell", "sold")
+        use("mcp__llm_mock__shop_sell", "sold", seconds=0.02)
         answer({PASS!r})
         """
     )
     given = task(report=lambda happened: reported.append(str(happened)))
     assert ClaudeCodeDriver().run(given).verdict == "PASS"
-    assert any("shop_sell" in line for line in reported)
+    [milliseconds] = re.findall(r"shop_sell\(.*\((\d+) ms\)", "\n".join(reported))
+    assert int(milliseconds) >= 20
 
 
 def test_the_command_gets_the_prompt_the_tools_and_nothing_else(

@@ -7,9 +7,11 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -366,6 +368,25 @@ def test_a_plugin_outside_the_project_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "project" / "run").exists()
 
 
+@contextmanager
+def begin_request(url: str, token: str) -> Iterator[None]:
+    """Send the headers of a request, and yield when the server waits for its body."""
+    parts = urlsplit(url)
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "Content-Length": "9",
+        "Expect": "100-continue",
+    }
+    lines = [f"POST {parts.path} HTTP/1.1", f"Host: {parts.netloc}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 100 ")
+        yield
+
+
 @pytest.mark.parametrize("end", ["standard input ends", "SIGTERM"])
 def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, project: Path) -> None:
     plugins = project.parent / "plugins"
@@ -404,8 +425,10 @@ def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, projec
         assert list(json.loads(address.read_text())) == ["url", "token"]
         assert address.stat().st_mode & 0o777 == 0o600
         if end.startswith("SIG"):
-            os.kill(process.pid, signal.Signals[end])
-            assert process.wait(20) == 0
+            # A request that never ends does not keep it.
+            with begin_request(**json.loads(address.read_text())):
+                os.kill(process.pid, signal.Signals[end])
+                assert process.wait(20) == 0
         stdout, stderr = process.communicate(timeout=20)
     assert (stdout, process.returncode) == ("", 0)
     assert "imported\n" in stderr
