@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
+import llm
 import pytest
 
 pytest.importorskip("mcp")
 
 from llm_mock.agents import Agent
+from llm_mock.checks.model_guard import refuse_models
+from llm_mock.errors import LLMMockError
 from llm_mock.suites import load_suite, run_suite
 from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.results import CaseResult
@@ -216,6 +219,15 @@ def test_code_that_asks_in_a_dry_run_leaves_its_case_not_checked(
     assert (result.status, result.score) == ("not checked", None)
     messages = [each.message for each in result.assertion_results]
     assert messages == [f"Skipped in a dry run: {reason}"]
+
+
+def test_a_function_is_refused_models_after_another_one_has_ended() -> None:
+    with refuse_models() as get_refusals:
+        with refuse_models():
+            pass
+        with pytest.raises(LLMMockError):
+            llm.get_model("gpt-4o").prompt("Hi").text()
+        assert len(get_refusals()) == 1
 
 
 @needs_node
