@@ -32,7 +32,7 @@ BODIES: dict[str, body_types.Shape] = {
     "COHERE_EMBED": cohere_chat.EMBED_BODY,
     "COHERE_RERANK": cohere_chat.RERANK_BODY,
 }
-VALUES = {"str": "x", "int": 5, "float": 1.5, "bool": True, "list": [], "dict": {}}
+VALUES = {"str": "ä", "int": 5, "float": 1.5, "bool": True, "list": [], "dict": {}}
 
 
 def list_expected(rows: body_tables.Rows, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -188,7 +188,7 @@ OPENAI_VALUES = {
     "dict": "an object",
 }
 GOOGLE_VALUES = {
-    "str": '"x"',
+    "str": '"ä"',
     "int": "5",
     "float": "1.5",
     "bool": "true",
