@@ -187,7 +187,35 @@ def _redirect_stdout() -> Iterator[None]:
         os.close(messages)
 
 
-def _terminate(*_: object) -> None:
+class _Ending:
+    """Ends the process on SIGTERM and SIGINT, whatever code a signal interrupts."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handles: list[asyncio.Handle] = []
+
+    def start(self) -> None:
+        """Handle the signals."""
+        signal.signal(signal.SIGTERM, self._end)
+        # A parent process may have it ignored.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._end)
+
+    def stop(self) -> None:
+        """Ignore SIGTERM from now on, and raise nothing more in the event loop."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for handle in self._handles:
+            handle.cancel()
+
+    def _end(self, number: int, _: object) -> None:
+        # Within a request uvicorn would catch what is raised here, and go on.
+        self._handles.append(self._loop.call_soon(_raise_end, number))
+        _raise_end(number)
+
+
+def _raise_end(number: int) -> None:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise Terminated(0)
 
 
@@ -226,16 +254,17 @@ def _parse_options() -> argparse.Namespace:
 def main() -> None:
     """Serve until the end; exit with 1 if a plugin cannot be loaded."""
     options = _parse_options()
-    signal.signal(signal.SIGTERM, _terminate)
+    loop = asyncio.new_event_loop()
+    ending = _Ending(loop)
+    ending.start()
     # Python does not add the working directory if PYTHONSAFEPATH is set.
     sys.path.insert(0, os.getcwd())
-    loop = asyncio.new_event_loop()
     plugins: list[LoadedPlugin] = []
     try:
         status = _run(loop, options, plugins)
     finally:
         # The client may send SIGTERM while plugins clean up.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        ending.stop()
         # The output of plugins that clean up goes to stderr.
         os.dup2(2, 1)
         _limit_blocking()

@@ -368,6 +368,16 @@ def test_a_plugin_outside_the_project_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "project" / "run").exists()
 
 
+INITIALIZE = {
+    **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
+
+
 @contextmanager
 def begin_request(url: str, token: str) -> Iterator[None]:
     """Send the headers of a request, and yield when the server waits for its body."""
@@ -401,14 +411,6 @@ def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, projec
         "--plugins",
         str(plugins),
     ]
-    initialize = {
-        **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "x", "version": "1"},
-        },
-    }
     with subprocess.Popen(
         command,
         cwd=plugins.parents[2],
@@ -419,7 +421,7 @@ def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, projec
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps(initialize) + "\n")
+        process.stdin.write(json.dumps(INITIALIZE) + "\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "llm-mock"
         assert list(json.loads(address.read_text())) == ["url", "token"]
@@ -435,6 +437,47 @@ def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, projec
     assert "cleaning\n" in stderr
     assert "The cleanup of the plugin 'failing' failed: OSError: no chart to close" in stderr
     assert cleaned(project) == "0\n"
+
+
+SIGNALLING = """
+import hmac, os, signal
+from llm_mock.specs import LLMPlugin
+
+class SignallingPlugin(LLMPlugin):
+    pass
+
+def compare(given, expected):
+    os.kill(os.getpid(), signal.NAME)
+    return True
+
+# It is called while uvicorn runs the application, of which it catches all exceptions.
+hmac.compare_digest = compare
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_within_a_request_ends_the_server(name: str, tmp_path: Path) -> None:
+    source = SIGNALLING.replace("NAME", name)
+    yaml_path = make_project(tmp_path, counter=PLUGIN, signalling=source)
+    address = tmp_path / "address.json"
+    command = [sys.executable, "-m", "llm_mock.specs.mcp_server", "--http", str(address)]
+    with subprocess.Popen(
+        [*command, "--plugins", str(yaml_path.parent / "plugins")],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        url = urlsplit(json.loads(address.read_text())["url"])
+        with socket.create_connection((url.hostname, url.port)) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert process.wait(20) == 0
+    assert cleaned(yaml_path) == "0\n"
 
 
 def test_the_help_names_the_values_of_its_options(
