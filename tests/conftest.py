@@ -76,6 +76,12 @@ NESTED_OPTIONS = " ".join(
 BYTECODE = Path(sysconfig.get_path("purelib"), "__pycache__", "llm_mock_tests")
 """Where bytecode is kept if the environment asks for none beside the sources."""
 
+WITHOUT_NUMPY = Path(__file__).with_name("left_out")
+"""The folder on the path of the processes that tests start.
+
+`import llm` imports numpy where it is installed, and takes half as long without it.
+"""
+
 GC_THRESHOLD = (50_000, 20, 50)
 """How rarely garbage is collected: by default, it takes a tenth of the time."""
 
@@ -97,6 +103,10 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(BYTECODE)
         sys.dont_write_bytecode = False
+    # Workers have numpy, which scores of texts need.
+    if not getattr(config.option, "numprocesses", None):
+        paths = [str(WITHOUT_NUMPY), *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     # Some tests take a hundred times as long as others.
     # Not in `addopts`: the examples run where pytest-xdist is not installed.
     if getattr(config.option, "dist", "no") == "load":
