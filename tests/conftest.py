@@ -79,7 +79,7 @@ BYTECODE = Path(sysconfig.get_path("purelib"), "__pycache__", "llm_mock_tests")
 WITHOUT_NUMPY = Path(__file__).with_name("left_out")
 """The folder on the path of the processes that tests start.
 
-`import llm` imports numpy where it is installed, and takes half as long without it.
+`import llm` imports numpy where it is installed, which takes a third of its time.
 """
 
 GC_THRESHOLD = (50_000, 20, 50)
@@ -103,7 +103,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(BYTECODE)
         sys.dont_write_bytecode = False
-    # Workers have numpy, which scores of texts need.
+    # Not in the controller of pytest-xdist: its workers run tests of scores, which need numpy.
     if not getattr(config.option, "numprocesses", None):
         paths = [str(WITHOUT_NUMPY), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)

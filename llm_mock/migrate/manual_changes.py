@@ -18,7 +18,8 @@ class CannotRewrite(Exception):
     """The command does not understand a test, so the test remains unchanged.
 
     Args:
-        reason: the problem; a final full stop, such as that of an error of pytest, is dropped.
+        reason: the problem. A final full stop, as in messages of pytest, is removed: reports add
+            one.
         advice: the next step, such as the new code.
         node: the node whose line is reported; by default the statement or the test.
     """
@@ -26,8 +27,8 @@ class CannotRewrite(Exception):
     def __init__(
         self, reason: str, advice: str = SEE_GUIDE, node: cst.CSTNode | None = None
     ) -> None:
-        super().__init__(reason)
         self.reason = reason.removesuffix(".")
+        super().__init__(self.reason)
         self.advice = advice
         self.node = node
 

@@ -102,8 +102,8 @@ SEE_ALL = (
 SEE_REQUESTS = f"{REQUESTS} has the names passed to get_model, in order."
 # The other keyword arguments of a call are its options.
 KWARGS = ("system", "schema", ATTACHMENTS)
-NEW_FIELDS = ("model_id", "prompt", "response", "kwargs", "options")
-"""The fields of our record in which the fields of a legacy record are."""
+RECORD_KEYS = ("model_id", "prompt", "response", "kwargs", "options")
+"""The keys of our record that can hold a field of a legacy record."""
 UNSUPPORTED_KEYWORDS = (
     "tools",
     ATTACHMENTS,
@@ -524,6 +524,7 @@ class CallReader:
         """Register the variable of a loop over calls."""
         calls = self.read(node.iter)
         if not isinstance(calls, CallList):
+            self._forget_loop(node.target)
             return
         if calls.is_of_getter:
             raise new_no_equivalent(node.iter, SEE_REQUESTS)
@@ -548,6 +549,12 @@ class CallReader:
             raise new_no_equivalent(node.iter)
         self.names[name] = value
         self.loop_variables.add(name)
+
+    def _forget_loop(self, target: cst.BaseAssignTargetExpression) -> None:
+        """Forget the variable of an earlier loop over calls, which now stands for another value."""
+        if isinstance(target, cst.Name) and target.value in self.loop_variables:
+            self.loop_variables.remove(target.value)
+            del self.names[target.value]
 
     def read(self, node: cst.BaseExpression) -> CallValue | cst.BaseExpression | None:
         """Return the value that an expression reads from a mock.
@@ -1352,14 +1359,14 @@ def _is_used_as_record(name: str, node: cst.CSTNode, value: CallValue | None) ->
     Args:
         name: the variable.
         node: the code.
-        value: what the variable stands for. Only a call has items, not the arguments of one.
+        value: the value of the variable; only a `SingleCall` has items, its arguments have none.
     """
     variable = m.Name(name)
-    keys = m.SimpleString()
+    text = m.SimpleString()
     if isinstance(value, SingleCall) and value.is_legacy:
-        # Its other fields have other names in our record.
-        keys = m.SimpleString(m.MatchIfTrue(lambda key: key[1:-1] in NEW_FIELDS))
-    key = m.SubscriptElement(m.Index(keys))
+        # Its other fields are still to be renamed.
+        text = m.SimpleString(m.MatchIfTrue(lambda source: source[1:-1] in RECORD_KEYS))
+    key = m.SubscriptElement(m.Index(text))
     # Nodes are compared by identity: the name occurs in nodes that are equal.
     allowed: set[int] = set()
     if isinstance(value, SingleCall):
@@ -1553,10 +1560,21 @@ class _ReadRewriter(cst.CSTTransformer):
 
     # The element of a comprehension is visited before its loop.
     def visit_ListComp(self, node: cst.ListComp) -> None:
-        self.reader.add_loop(node.for_in)
+        self._add_loops(node.for_in)
+
+    def visit_SetComp(self, node: cst.SetComp) -> None:
+        self._add_loops(node.for_in)
+
+    def visit_DictComp(self, node: cst.DictComp) -> None:
+        self._add_loops(node.for_in)
 
     def visit_GeneratorExp(self, node: cst.GeneratorExp) -> None:
-        self.reader.add_loop(node.for_in)
+        self._add_loops(node.for_in)
+
+    def _add_loops(self, loop: cst.CompFor | None) -> None:
+        while loop is not None:
+            self.reader.add_loop(loop)
+            loop = loop.inner_for_in
 
     def leave_CompFor(
         self,

@@ -38,10 +38,10 @@ VAIN_SEARCHES = pytest.StashKey[int]()
 
 
 class ReportedName(str):
-    """The `__name__` of a coroutine that the failure of a test names.
+    """The `__name__` of a coroutine that a failed test has reported.
 
-    It marks the coroutine itself: its id is soon that of another one, and Python clears references
-    to it before it warns. The warning has the `__qualname__`.
+    The mark is on the coroutine itself: its id is reused once it is freed, and Python clears weak
+    references to it before it warns. Messages use the `__qualname__`.
     """
 
     __slots__ = ()
@@ -232,7 +232,7 @@ def _list_created() -> list[CoroutineType[object, object, object]]:
 
 
 def _is_reported(coroutine: object) -> bool:
-    """Return whether a failure named a coroutine; `None` is that of an unknown warning."""
+    """Return whether a failed test has reported a coroutine; None is that of no warning."""
     return isinstance(getattr(coroutine, "__name__", None), ReportedName)
 
 

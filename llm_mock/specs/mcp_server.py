@@ -187,36 +187,42 @@ def _redirect_stdout() -> Iterator[None]:
         os.close(messages)
 
 
-class _Ending:
-    """Ends the process on SIGTERM and SIGINT, whatever code a signal interrupts."""
+class _SignalHandler:
+    """The handler of SIGTERM and SIGINT, which ends the process even if code catches all errors.
+
+    Args:
+        loop: the event loop that serves.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._handles: list[asyncio.Handle] = []
+        self._is_serving = True
 
-    def start(self) -> None:
-        """Handle the signals."""
-        signal.signal(signal.SIGTERM, self._end)
-        # A parent process may have it ignored.
+    def install(self) -> None:
+        """Install the handler."""
+        signal.signal(signal.SIGTERM, self._handle)
+        # A parent process, such as a shell, may let its children ignore SIGINT.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._end)
+            signal.signal(signal.SIGINT, self._handle)
 
     def stop(self) -> None:
-        """Ignore SIGTERM from now on, and raise nothing more in the event loop."""
+        """Ignore SIGTERM from now on, and let SIGINT raise only where it interrupts."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        for handle in self._handles:
-            handle.cancel()
+        self._is_serving = False
 
-    def _end(self, number: int, _: object) -> None:
-        # Within a request uvicorn would catch what is raised here, and go on.
-        self._handles.append(self._loop.call_soon(_raise_end, number))
-        _raise_end(number)
+    def _handle(self, number: int, _: object) -> None:
+        # uvicorn catches what is raised within a request, so raise it in the event loop as well.
+        self._loop.call_soon_threadsafe(self._raise_while_serving, number)
+        self._raise(number)
 
+    def _raise_while_serving(self, number: int) -> None:
+        if self._is_serving:
+            self._raise(number)
 
-def _raise_end(number: int) -> None:
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise Terminated(0)
+    def _raise(self, number: int) -> None:
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise Terminated(0)
 
 
 def _parse_options() -> argparse.Namespace:
@@ -255,8 +261,8 @@ def main() -> None:
     """Serve until the end; exit with 1 if a plugin cannot be loaded."""
     options = _parse_options()
     loop = asyncio.new_event_loop()
-    ending = _Ending(loop)
-    ending.start()
+    signals = _SignalHandler(loop)
+    signals.install()
     # Python does not add the working directory if PYTHONSAFEPATH is set.
     sys.path.insert(0, os.getcwd())
     plugins: list[LoadedPlugin] = []
@@ -264,7 +270,7 @@ def main() -> None:
         status = _run(loop, options, plugins)
     finally:
         # The client may send SIGTERM while plugins clean up.
-        ending.stop()
+        signals.stop()
         # The output of plugins that clean up goes to stderr.
         os.dup2(2, 1)
         _limit_blocking()

@@ -225,11 +225,35 @@ def test_a_name_may_stand_for_one_patch_after_the_other(tmp_path: Path) -> None:
                 '    assert call["model_id"] == call["prompt"] == call["options"]["seed"]',
             ],
         ),
+        *(
+            (
+                ["app.ask()", f"assert {old.replace('CALLS', '{}.call_history')}"],
+                ["app.ask()", f"assert {new.replace('CALLS', 'mock_llm_responses.calls')}"],
+            )
+            for old, new in (
+                ('[call["model"] for call in CALLS]', '[call["model_id"] for call in CALLS]'),
+                ('{call["model"] for call in CALLS}', '{call["model_id"] for call in CALLS}'),
+                ('any(call["model"] for call in CALLS)', 'any(call["model_id"] for call in CALLS)'),
+                (
+                    '{call["model"]: call["prompt"] for call in CALLS}',
+                    '{call["model_id"]: call["prompt"] for call in CALLS}',
+                ),
+                (
+                    '[call["model"] for _ in "ab" for call in CALLS]',
+                    '[call["model_id"] for _ in "ab" for call in CALLS]',
+                ),
+            )
+        ),
         (
-            ["app.ask()", 'assert [each["model"] for each in {}.call_history] == ["a"]'],
             [
                 "app.ask()",
-                'assert [each["model_id"] for each in mock_llm_responses.calls] == ["a"]',
+                'for call in {}.call_history: assert call["seed"]',
+                'for call in app.log(): assert call["seed"]',
+            ],
+            [
+                "app.ask()",
+                'for call in mock_llm_responses.calls: assert call["options"]["seed"]',
+                'for call in app.log(): assert call["seed"]',
             ],
         ),
         (
