@@ -210,19 +210,14 @@ class _SignalHandler:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self._is_serving = False
 
-    def _handle(self, number: int, _: object) -> None:
+    def _handle(self, *_: object) -> None:
         # uvicorn catches what is raised within a request, so raise it in the event loop as well.
-        self._loop.call_soon_threadsafe(self._raise_while_serving, number)
-        self._raise(number)
-
-    def _raise_while_serving(self, number: int) -> None:
-        if self._is_serving:
-            self._raise(number)
-
-    def _raise(self, number: int) -> None:
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
+        self._loop.call_soon_threadsafe(self._raise_while_serving)
         raise Terminated(0)
+
+    def _raise_while_serving(self) -> None:
+        if self._is_serving:
+            raise Terminated(0)
 
 
 def _parse_options() -> argparse.Namespace:

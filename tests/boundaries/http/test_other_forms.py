@@ -298,7 +298,7 @@ def test_a_role_of_another_api_is_told_that_of_gemini(
     contents = [{"role": "user", "parts": parts}, {"role": role, "parts": parts}]
     lines = send(GEMINI, {"contents": contents}, mock_llm_calls).splitlines()
     told = [] if advice is None else [f"contents[1] has the role '{role}'. {advice}"]
-    assert [line for line in lines if line.startswith("contents[")] == told
+    assert lines[1:-1] == told
 
 
 @pytest.mark.parametrize(("url", "choice", "form"), MODES)
