@@ -164,7 +164,10 @@ def run_tests(section: Section, pytester: pytest.Pytester, *options: str) -> Non
         # What an earlier test's framework left to the garbage collector, such as an event loop,
         # would be an error of this section's tests if they ran in the same process. Warnings of
         # frameworks are theirs.
-        result = pytester.runpytest_subprocess(*options)
+        with pytest.MonkeyPatch.context() as patch:
+            # Some need numpy, which the processes of other tests do not have.
+            patch.delenv("PYTHONPATH", raising=False)
+            result = pytester.runpytest_subprocess(*options)
     else:
         result = pytester.runpytest("-Werror", *options)
         unwanted |= {"warnings", "warning"}
