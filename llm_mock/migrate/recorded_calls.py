@@ -1362,14 +1362,14 @@ def _is_used_as_record(name: str, node: cst.CSTNode, value: CallValue | None) ->
         value: the value of the variable; only a `SingleCall` has items, its arguments have none.
     """
     variable = m.Name(name)
-    text = m.SimpleString()
-    if isinstance(value, SingleCall) and value.is_legacy:
-        # Its other fields are still to be renamed.
-        text = m.SimpleString(m.MatchIfTrue(lambda source: source[1:-1] in RECORD_KEYS))
-    key = m.SubscriptElement(m.Index(text))
     # Nodes are compared by identity: the name occurs in nodes that are equal.
     allowed: set[int] = set()
     if isinstance(value, SingleCall):
+        text = m.SimpleString()
+        if value.is_legacy:
+            # Its other fields are still to be renamed.
+            text = m.SimpleString(m.MatchIfTrue(lambda source: source[1:-1] in RECORD_KEYS))
+        key = m.SubscriptElement(m.Index(text))
         for found in m.findall(node, m.Subscript(variable, [key])):
             subscript = cst.ensure_type(found, cst.Subscript)
             allowed.add(id(subscript.value))

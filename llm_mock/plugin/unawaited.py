@@ -37,7 +37,7 @@ VAIN_SEARCHES = pytest.StashKey[int]()
 """The searches of a run that found no coroutine."""
 
 
-class ReportedName(str):
+class _ReportedName(str):
     """The `__name__` of a coroutine that a failed test has reported.
 
     The mark is on the coroutine itself: its id is reused once it is freed, and Python clears weak
@@ -232,8 +232,8 @@ def _list_created() -> list[CoroutineType[object, object, object]]:
 
 
 def _is_reported(coroutine: object) -> bool:
-    """Return whether a failed test has reported a coroutine; None is that of no warning."""
-    return isinstance(getattr(coroutine, "__name__", None), ReportedName)
+    """Return whether a failed test has reported a coroutine; False for None."""
+    return isinstance(getattr(coroutine, "__name__", None), _ReportedName)
 
 
 def _list_running_frames() -> set[FrameType]:
@@ -273,7 +273,7 @@ def _list_held(
                 # A variable may hold the object of the error, too.
                 if id(coroutine) not in seen:
                     seen.add(id(coroutine))
-                    coroutine.__name__ = ReportedName(coroutine.__name__)
+                    coroutine.__name__ = _ReportedName(coroutine.__name__)
                     location = _find_assignment(frame.f_code, line, name)
                     yield _format(coroutine.__qualname__, location, item)
 

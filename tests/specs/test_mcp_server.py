@@ -379,6 +379,26 @@ INITIALIZE = {
 
 
 @contextmanager
+def start_by_hand(yaml_path: Path, address: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start the server without its client, and yield the process when it has answered."""
+    command = [sys.executable, "-m", "llm_mock.specs.mcp_server", "--http", str(address)]
+    with subprocess.Popen(
+        [*command, "--plugins", str(yaml_path.parent / "plugins")],
+        cwd=yaml_path.parents[2],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "llm-mock"
+        yield process
+
+
+@contextmanager
 def begin_request(url: str, token: str) -> Iterator[None]:
     """Send the headers of a request, and yield when the server waits for its body."""
     parts = urlsplit(url)
@@ -399,31 +419,9 @@ def begin_request(url: str, token: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("end", ["standard input ends", "SIGTERM"])
 def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, project: Path) -> None:
-    plugins = project.parent / "plugins"
-    (plugins / "failing.py").write_text(FAILING)
+    (project.parent / "plugins" / "failing.py").write_text(FAILING)
     address = project.parent / "address.json"
-    command = [
-        sys.executable,
-        "-m",
-        "llm_mock.specs.mcp_server",
-        "--http",
-        str(address),
-        "--plugins",
-        str(plugins),
-    ]
-    with subprocess.Popen(
-        command,
-        cwd=plugins.parents[2],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(INITIALIZE) + "\n")
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "llm-mock"
+    with start_by_hand(project, address) as process:
         assert list(json.loads(address.read_text())) == ["url", "token"]
         assert address.stat().st_mode & 0o777 == 0o600
         if end.startswith("SIG"):
@@ -460,19 +458,7 @@ def test_a_signal_within_a_request_ends_the_server(name: str, tmp_path: Path) ->
     source = SIGNALLING.replace("NAME", name)
     yaml_path = make_project(tmp_path, counter=PLUGIN, signalling=source)
     address = tmp_path / "address.json"
-    command = [sys.executable, "-m", "llm_mock.specs.mcp_server", "--http", str(address)]
-    with subprocess.Popen(
-        [*command, "--plugins", str(yaml_path.parent / "plugins")],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
-        process.stdin.flush()
-        process.stdout.readline()
+    with start_by_hand(yaml_path, address) as process:
         url = urlsplit(json.loads(address.read_text())["url"])
         with socket.create_connection((url.hostname, url.port)) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
