@@ -22,6 +22,8 @@ _executions: dict[str, Execution] = {}
 def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
     """Call a function with a module: now if it is imported, and after each later import.
 
+    What replaces the module in `sys.modules`, such as None or a mock, is left as it is.
+
     Args:
         name: the module's full name.
         attach: replaces functions of the module; must accept a module that it has seen before.
@@ -32,8 +34,10 @@ def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
         attach(module)
 
     set_execution(name, execute_and_attach)
-    if name in sys.modules:
-        attach(sys.modules[name])
+    module = sys.modules.get(name)
+    # Without a real specification it is no library, but None or a mock that replaces it.
+    if module is not None and type(getattr(module, "__spec__", None)) is ModuleSpec:
+        attach(module)
 
 
 def set_execution(name: str, execution: Execution) -> None:

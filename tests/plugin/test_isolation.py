@@ -222,6 +222,39 @@ def test_a_program_that_runs_pytest_gets_llm_back(
     assert [line for line in result.outlines if "AFTER" in line] == ["AFTER Chat mine None"] * 2
 
 
+REPLACED = ("aiohttp", "anthropic", "google.auth", "grpc", "llm", "openai", "pycurl")
+
+
+@pytest.mark.parametrize(
+    "replacement", ["None", "types.ModuleType('openai')", "types.SimpleNamespace()", "MagicMock()"]
+)
+def test_a_library_that_was_replaced_before_the_run_is_left_as_it_is(
+    pytester: pytest.Pytester, replacement: str
+) -> None:
+    pytester.makepyfile(
+        replaced=f"""
+        import sys, types
+        from unittest.mock import MagicMock
+
+        MODULES = {{name: {replacement} for name in {REPLACED}}}
+        BEFORE = {{name: dir(module) for name, module in MODULES.items()}}
+        sys.modules.update(MODULES)
+        """,
+        test_it="""
+        import sys
+        import pytest
+        import replaced
+
+        @pytest.mark.parametrize("name", replaced.MODULES)
+        def test_it(mock_llm_responses, name):
+            assert sys.modules[name] is replaced.MODULES[name]
+            assert dir(sys.modules[name]) == replaced.BEFORE[name]
+        """,
+    )
+    result = pytester.runpytest_subprocess("-p", "replaced", "-Werror")
+    result.assert_outcomes(passed=len(REPLACED))
+
+
 def test_a_run_that_never_imports_llm_loads_neither_the_mock_nor_a_boundary(
     pytester: pytest.Pytester,
 ) -> None:
