@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import itertools
 import os
 import shutil
 import signal
@@ -76,11 +77,13 @@ NESTED_OPTIONS = " ".join(
 BYTECODE = Path(sysconfig.get_path("purelib"), "__pycache__", "llm_mock_tests")
 """Where bytecode is kept if the environment asks for none beside the sources."""
 
-WITHOUT_NUMPY = Path(__file__).with_name("left_out")
-"""The folder on the path of the processes that tests start.
+CHILD_PROCESSES = Path(__file__).with_name("child_processes")
+"""The folder on the path of the processes that tests start, which Python runs at their start."""
 
-`import llm` imports numpy where it is installed, which takes a third of its time.
-"""
+MEMORY = Path("/dev/shm")
+"""The folder whose files Linux keeps in memory."""
+MEMORY_FOR_FILES = 2 * 1024**3
+"""The free bytes that it needs: the files of all tests have a tenth of it."""
 
 GC_THRESHOLD = (50_000, 20, 50)
 """How rarely garbage is collected: by default, it takes a tenth of the time."""
@@ -95,7 +98,7 @@ RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep bytecode, collect garbage rarely, and let idle workers take tests from busy ones."""
+    """Make the tests fast: bytecode, garbage, files, child processes, and idle workers."""
     gc.set_threshold(*GC_THRESHOLD)
     # Without it each child process compiles all that it imports: two thirds of the time of all
     # tests. Workers and child processes inherit the variable.
@@ -103,9 +106,10 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(BYTECODE)
         sys.dont_write_bytecode = False
+    keep_files_in_memory()
     # Not in the controller of pytest-xdist: its workers run tests of scores, which need numpy.
     if not getattr(config.option, "numprocesses", None):
-        paths = [str(WITHOUT_NUMPY), *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths = [str(CHILD_PROCESSES), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     # Some tests take a hundred times as long as others.
     # Not in `addopts`: the examples run where pytest-xdist is not installed.
@@ -113,6 +117,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.dist = "worksteal"
     if config.pluginmanager.hasplugin("hypothesispytest"):
         relax_hypothesis()
+
+
+def keep_files_in_memory() -> None:
+    """Put temporary files where they take a tenth of the time, if there is room for them."""
+    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
+        return
+    state = os.statvfs(MEMORY)
+    has_room = state.f_bavail * state.f_frsize >= MEMORY_FOR_FILES
+    # Tests run programs that they write, which some machines forbid there.
+    if has_room and not state.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
 def relax_hypothesis() -> None:
@@ -183,6 +198,20 @@ def run_python() -> RunPython:
         )
 
     return run
+
+
+@pytest.fixture
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `tempfile` put what stays after a test, such as calls that were saved, in its folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+@pytest.fixture
+def all_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes of a test import what `child_processes` leaves out."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    others = [path for path in paths if path != str(CHILD_PROCESSES)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(others))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -262,11 +291,12 @@ def interruptible() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def own_modules_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Forget the modules that a test wrote and imported: the next may give one the same name."""
-    path, known = list(sys.path), set(sys.modules)
+    path, last_known = list(sys.path), next(reversed(sys.modules))
     yield
     sys.path[:] = path
     folder = str(tmp_path_factory.getbasetemp())
-    for name in set(sys.modules) - known:
+    # In the order of their imports.
+    for name in list(itertools.takewhile(lambda name: name != last_known, reversed(sys.modules))):
         file = getattr(sys.modules[name], "__file__", None) or ""
         if file.startswith(folder):
             del sys.modules[name]

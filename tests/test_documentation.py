@@ -117,10 +117,14 @@ def imported_sdks(section: Section) -> None:
 
 @pytest.mark.usefixtures("imported_sdks")
 @pytest.mark.parametrize("section", EVERY_SECTION)
-def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
+def test_every_block_runs(
+    section: Section, pytester: pytest.Pytester, request: pytest.FixtureRequest
+) -> None:
     files = section.kept | section.files
     for framework in find_frameworks(files):
         pytest.importorskip(framework)
+        # Some need numpy.
+        request.getfixturevalue("all_libraries")
     for name, text in files.items():
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -164,10 +168,7 @@ def run_tests(section: Section, pytester: pytest.Pytester, *options: str) -> Non
         # What an earlier test's framework left to the garbage collector, such as an event loop,
         # would be an error of this section's tests if they ran in the same process. Warnings of
         # frameworks are theirs.
-        with pytest.MonkeyPatch.context() as patch:
-            # Some need numpy, which the processes of other tests do not have.
-            patch.delenv("PYTHONPATH", raising=False)
-            result = pytester.runpytest_subprocess(*options)
+        result = pytester.runpytest_subprocess(*options)
     else:
         result = pytester.runpytest("-Werror", *options)
         unwanted |= {"warnings", "warning"}

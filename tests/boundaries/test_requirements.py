@@ -222,6 +222,7 @@ REMOVED = {
 """Names of each library, of those that it lacks in one test."""
 
 
+@pytest.mark.usefixtures("all_libraries")
 @pytest.mark.parametrize(
     ("library", "name"), [(library, name) for library, names in REMOVED.items() for name in names]
 )

@@ -206,6 +206,7 @@ def test_nothing_is_sent_to_a_provider_without_a_key(run: Run, url: str, advice:
     assert not run.path.exists()
 
 
+@pytest.mark.usefixtures("own_temporary_folder")
 def test_a_cassette_that_can_no_longer_be_written_is_a_problem_at_once(
     tmp_path: Path, provider: ByteServer
 ) -> None:

@@ -305,6 +305,7 @@ def test_a_file_that_cannot_be_read_or_written_is_one_line(
     assert (folder / "test_app.py").read_text() == OLD
 
 
+@pytest.mark.usefixtures("all_libraries")
 def test_ids_of_models_are_learned_by_a_run_of_the_old_tests(folder: Path) -> None:
     (folder / "test_app.py").write_text(
         OLD

@@ -570,6 +570,7 @@ def test_a_failed_test_keeps_what_it_recorded_first_but_no_errors(
     assert recorded() == ["One"]
 
 
+@pytest.mark.usefixtures("own_temporary_folder")
 def test_a_cassette_that_cannot_be_written_fails_its_test_and_damages_nothing(
     pytester: pytest.Pytester, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -629,6 +630,7 @@ def test_a_file_that_is_not_ours_is_never_replaced(
     assert taken.read_text() == text
 
 
+@pytest.mark.usefixtures("own_temporary_folder")
 def test_a_file_that_another_plugin_writes_while_the_test_runs_is_not_replaced(
     pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:

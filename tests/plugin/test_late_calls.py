@@ -387,6 +387,7 @@ ANYIO = """
 """
 
 
+@pytest.mark.usefixtures("all_libraries")
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_the_runner_of_anyio_works_for_the_running_test(
     pytester: pytest.Pytester, backend: str

@@ -213,6 +213,7 @@ def test_a_process_that_is_started_outside_tests_has_the_standing_answers_of_the
     pytester.runpytest().assert_outcomes(passed=1)
 
 
+@pytest.mark.usefixtures("all_libraries")
 def test_a_process_is_started_after_a_run_within_the_test(pytester: pytest.Pytester) -> None:
     pytester.makeconftest('pytest_plugins = ["pytester"]')
     pytester.makepyfile(

@@ -227,6 +227,7 @@ def test_asked(library):
 LIBRARIES = ["aiohttp", "httpx", "httpx2", "urllib3"]
 
 
+@pytest.mark.usefixtures("all_libraries")
 def test_an_older_library_is_refused_with_its_name(pytester: pytest.Pytester) -> None:
     """Try those that are checked when they are imported, which needs a process."""
     root = str(Path(__file__).parents[3])

@@ -59,6 +59,7 @@ def test_the_shim_sees_what_leaves(shim: Path, tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.usefixtures("all_libraries")
 def test_nothing_leaves_below_python(shim: Path, tmp_path: Path) -> None:
     tests = [str(Path(__file__).with_name(name)) for name in TESTS]
     options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly")
