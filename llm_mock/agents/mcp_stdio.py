@@ -75,8 +75,10 @@ class Stdio:
     async def end(self, at_once: bool) -> None:
         """End the server and its child processes."""
         # A server that closed its stdout is about to exit with a status that messages show.
-        self.own_status = await self.process.wait(ENDING if self._closed else 0)
-        await self.process.end(at_once)
+        try:
+            self.own_status = await self.process.wait(ENDING if self._closed else 0)
+        finally:
+            await self.process.end(at_once)
 
     def _mark_closed(self) -> None:
         self._closed = True

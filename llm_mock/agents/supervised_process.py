@@ -175,16 +175,29 @@ class SupervisedProcess:
         # Many servers end by themselves when their standard input ends.
         self._close("stdin")
         self._supervisor.send_signal(signal.SIGUSR1 if at_once else signal.SIGTERM)
-        if await self.wait(self.ending_timeout) is None:
-            # The supervisor could not kill its command.
+        try:
+            if await self.wait(self.ending_timeout) is None:
+                self._wait_or_kill(0)
+            for output in self._outputs:
+                # A process that escaped the supervisor may have the pipe open.
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(output.ended.wait(), 1)
+        except asyncio.CancelledError:
+            # All tasks are cancelled at the end of the loop, also those that are ending already.
+            self._supervisor.send_signal(signal.SIGUSR1)
+            self._wait_or_kill(supervisor.KILLING + 1)
+            raise
+        finally:
+            for stream in ("stdout", "stderr"):
+                self._close(stream)
+
+    def _wait_or_kill(self, seconds: float) -> None:
+        """Wait for the supervisor, and kill it if it could not kill its command in time."""
+        try:
+            self._supervisor.wait(seconds)
+        except subprocess.TimeoutExpired:
             self._supervisor.kill()
             self._supervisor.wait()
-        for output in self._outputs:
-            # A process that escaped the supervisor may have the pipe open.
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(output.ended.wait(), 1)
-        for stream in ("stdout", "stderr"):
-            self._close(stream)
 
     def _close(self, stream: str) -> None:
         """Close a pipe, dropping unsent data."""

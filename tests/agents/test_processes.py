@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import select
 import signal
@@ -10,12 +11,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from llm_mock.agents import CLIServer, MCPServer, supervisor
+from llm_mock.agents.mcp_stdio import Stdio
 from llm_mock.agents.pool import ServerPool
 from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.errors import ServerError
@@ -254,6 +258,48 @@ def test_a_supervisor_that_does_not_answer_is_killed(
     os.kill(supervisor_of(marker), signal.SIGSTOP)
     pool.close()
     wait_until_gone(marker)
+
+
+async def cancel(ending: Coroutine[Any, Any, None]) -> None:
+    """Cancel a coroutine at its first pause."""
+    task = asyncio.create_task(ending)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+CLOSED = "import os, time; os.close(1); time.sleep(60)"
+"""The code of a server that closes its stdout, and then has a moment to exit."""
+
+
+async def end_command(marker: str) -> None:
+    server = CLIServer("nap", [sys.executable, "-I", "-S", "-c", CLOSED, marker])
+    process = SupervisedProcess(server)
+    await (await process.collect("stdout", 1)).ended.wait()
+    await cancel(process.end())
+
+
+async def end_server(marker: str) -> None:
+    over = asyncio.Event()
+    stdio = Stdio(MCPServer([sys.executable, "-I", "-S", "-c", CLOSED, marker]), over)
+    async with stdio.transport():
+        await over.wait()
+        await cancel(stdio.end(at_once=True))
+
+
+@pytest.mark.parametrize("end", [end_command, end_server])
+def test_a_process_has_ended_also_if_its_end_is_cancelled(
+    end: Callable[[str], Coroutine[Any, Any, None]], marker: str
+) -> None:
+    """Cancel it as the end of the loop does with all that Ctrl-C has already cancelled."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asyncio.run(end(marker))
+        gc.collect()
+    # Python warns of a process that nobody waited for.
+    assert [str(warning.message) for warning in caught] == []
+    assert processes_with(marker) == {}
 
 
 def test_the_pipes_of_a_command_are_closed_even_if_nobody_read_them(marker: str) -> None:
