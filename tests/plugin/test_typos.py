@@ -89,8 +89,11 @@ async def answer_later(): return "x"
 async def return_later(request): return answer_later()
 def list_words(): yield "x"
 async def stream_words(): yield "x"
+"""
+STATEMENT = """
+from application import *
 
-def test_it(mock_llm_responses):
+def {name}(mock_llm_responses):
     mock = mock_llm_responses
     {statement}
 """
@@ -862,11 +865,12 @@ def failures(
     statements = [*TYPOS, *with_warnings]
     files = {f"test_{number}": statement for number, statement in enumerate(statements)}
     for name, statement in files.items():
-        text = CODE.replace("{statement}", statement).replace("def test_it(", f"def {name}(")
+        text = STATEMENT.format(name=name, statement=statement)
         if statement in with_warnings:
             # Otherwise warnings are errors, as in the tests of this project.
             text += "\npytestmark = pytest.mark.filterwarnings('default')\n"
         (pytester.path / f"{name}.py").write_text(text)
+    (pytester.path / "application.py").write_text(CODE)
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(failed=len(statements))
     parts = re.split(r"^_+ (test_\d+) _+$|^=+ .* =+$", result.stdout.str(), flags=re.MULTILINE)
