@@ -35,9 +35,14 @@ def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
 
     set_execution(name, execute_and_attach)
     module = sys.modules.get(name)
-    # Without a real specification it is no library, but None or a mock that replaces it.
-    if module is not None and type(getattr(module, "__spec__", None)) is ModuleSpec:
+    if module is not None and is_real_module(module):
         attach(module)
+
+
+def is_real_module(module: object) -> bool:
+    """Return whether a module was imported: a test may put None or a mock in its place."""
+    # Not `isinstance`: a mock may be an instance of any class.
+    return type(getattr(module, "__spec__", None)) is ModuleSpec
 
 
 def set_execution(name: str, execution: Execution) -> None:

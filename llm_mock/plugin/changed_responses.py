@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import NamedTuple
 from unittest import mock
 
-from llm_mock.plugin.client_doubles import is_real_module
+from llm_mock.boundaries.patching import is_real_module
 from llm_mock.plugin.model_recorder import Double
 from llm_mock.support.json_types import JSON
 

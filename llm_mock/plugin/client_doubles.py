@@ -7,6 +7,7 @@ from types import FunctionType, MethodType
 from unittest import mock
 
 from llm_mock.behaviour.provider_errors import ProviderFailure, make_provider_error
+from llm_mock.boundaries.patching import is_real_module
 from llm_mock.migrate.sdk_clients import CLIENTS, EMBEDDINGS, GOOGLE, LITELLM, METHODS, MISTRAL
 from llm_mock.plugin.model_recorder import Double, Keywords
 
@@ -105,11 +106,6 @@ def list_methods(client: Double) -> list[tuple[object, str, object, str]]:
         if method is not None:
             methods.append((owner, name, method, library))
     return methods
-
-
-def is_real_module(module: object) -> bool:
-    """Return whether a module was read from a file: a test may put a mock in its place."""
-    return isinstance(getattr(module, "__file__", None), str)
 
 
 def make_overload(library: str) -> Exception | None:

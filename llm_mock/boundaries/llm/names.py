@@ -11,6 +11,7 @@ from typing import Any
 
 from llm_mock.boundaries.llm.plugin_sources import may_be_alias, may_be_registered
 from llm_mock.boundaries.llm.user_folder import list_model_files
+from llm_mock.boundaries.patching import is_real_module
 from llm_mock.core.context import passes_through
 from llm_mock.support.text import suggest_nearest
 
@@ -143,12 +144,9 @@ def _needs_lookup(name: str) -> bool:
 
 def _load_entries(listing: str) -> dict[str, Any]:
     """Return every registered id and alias with its entry, cached until the plugins change."""
-    # An alias may be configured before the application imports `llm`, or while a thread does.
-    importlib.import_module("llm")
-    if not _real_listings:  # `llm` is not patched
+    loader = _load_plugins()
+    if loader is None:
         return {}
-    loader: Any = importlib.import_module("llm.plugins")
-    _load_plugins(loader)
     plugins = frozenset(loader.pm.list_name_plugin())
     distributed = {plugin for plugin, _ in loader.pm.list_plugin_distinfo()}
     list_entries: Callable[..., dict[str, Any]] = _list_entries
@@ -162,11 +160,25 @@ def _load_entries(listing: str) -> dict[str, Any]:
     return list_entries(listing, plugins, modified)
 
 
-def _load_plugins(loader: Any) -> None:
+def _load_plugins() -> Any:
+    """Return `llm.plugins` after it loaded the plugins; None if no patched `llm` can load them."""
+    # An alias may be configured before the application imports `llm`, or while a thread does.
+    try:
+        llm = importlib.import_module("llm")
+    except ModuleNotFoundError:
+        # A test hides it, as if it was not installed.
+        return None
+    if not _real_listings:  # `llm` is not patched
+        return None
+    loader: Any = importlib.import_module("llm.plugins")
     # `llm` sets the private `_loaded` before it loads them, so another thread may still do so. It
     # may begin between these reads, so `_loaded` is read first.
     if not loader._loaded or _State.is_loading:
+        # Plugins that are loaded while a mock is in its place fail, and are not loaded again.
+        if not is_real_module(llm):
+            return None
         loader.load_plugins()
+    return loader
 
 
 @functools.lru_cache

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import re
+import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import NamedTuple
+
+from llm_mock.boundaries.patching import is_real_module
 
 REGISTERS_MODELS = re.compile(r"\bregister_(embedding_)?models\b|\bimport \*")
 """The text of a module that registers models, or may import such a hook with `*`."""
@@ -72,7 +74,7 @@ def _find_names(text: str) -> list[str]:
 
 
 def _find_default_plugins() -> Iterator[Path]:
-    spec = importlib.util.find_spec("llm")
+    spec = _find_spec("llm")
     if spec is None:
         return
     for folder in spec.submodule_search_locations or ():
@@ -80,14 +82,23 @@ def _find_default_plugins() -> Iterator[Path]:
         yield from default_plugins.glob("*.py")
 
 
+def _find_spec(package: str) -> ModuleSpec | None:
+    """Find a package, also while a test has put None or a mock in its place in `sys.modules`."""
+    module = sys.modules.get(package)
+    if module is not None and is_real_module(module):
+        return module.__spec__
+    specs = (finder.find_spec(package, None) for finder in sys.meta_path)
+    return next((spec for spec in specs if spec is not None), None)
+
+
 def _may_register_models(plugin: EntryPoint) -> bool:
     """Return whether a plugin may register models.
 
     This is also true if its hooks are not functions of a module with readable source.
     """
-    # Only the top package: `find_spec` of a submodule would import its parents.
+    # Only the top package: finding a submodule would import its parents.
     top, *inner = plugin.module.split(".")
-    spec = importlib.util.find_spec(top)
+    spec = _find_spec(top)
     if spec is None:
         return False
     # With an attribute, the entry point is an object of the module, which may be computed.

@@ -100,6 +100,32 @@ def test_a_plugin_whose_names_cannot_be_read_is_asked(
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
 
 
+@pytest.mark.parametrize("replacement", ["None", "MagicMock()"])
+@pytest.mark.parametrize("name", ["4o", "unknown"])
+def test_a_test_that_replaces_llm_changes_no_name_of_the_next(
+    pytester: pytest.Pytester, replacement: str, name: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import sys
+        from unittest.mock import MagicMock
+        import llm
+
+        def test_replaced(monkeypatch, mock_llm_responses):
+            monkeypatch.setitem(sys.modules, "llm", {replacement})
+            mock_llm_responses.set("{name}", "Hello")
+
+        def test_real(mock_llm_responses):
+            mock_llm_responses.set("{name}", "Hello")
+            mock_llm_responses.set("4.1", "Good day")
+            assert llm.get_model("{name}").prompt("Hi").text() == "Hello"
+            assert llm.get_model("gpt-4.1").prompt("Hi").text() == "Good day"
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:randomly")
+    result.assert_outcomes(passed=2)
+
+
 @pytest.fixture
 def forgotten_sources() -> Iterator[None]:
     """Have the sources read anew in a test, and after it."""
