@@ -47,7 +47,7 @@ class ScriptedMock:
             the models that this mock returns.
     """
 
-    def __init__(self, processes: bool, at_boundary: bool = True) -> None:
+    def __init__(self, processes: bool, at_boundary: bool) -> None:
         self.mock = create_strict_mock(MISSING_REPLY_ADVICE, UNUSED_REPLY_ADVICE, at_boundary)
         self._server = MockServer(lambda: self.mock) if processes else None
         self._reported_problems = 0

@@ -138,7 +138,7 @@ class TargetRunner(RepeatingRunner):
         is_function = self.target.function is not None
         with _dry_run_lock if is_function else nullcontext():
             # Created under the lock: its parent must not be the mock of another case.
-            mock = ScriptedMock(processes=not is_function)
+            mock = ScriptedMock(processes=not is_function, at_boundary=True)
             with ExitStack() as stack:
                 if is_function:
                     stack.enter_context(restrict_to_this_machine())

@@ -227,6 +227,16 @@ def test_a_target_that_gives_no_output_says_why(
     assert problem in (result.case_results[0].error or "")
 
 
+def test_a_reply_names_the_model_of_a_function_also_by_an_alias(application: Project) -> None:
+    application.write(
+        "alias.yaml",
+        HEAD + 'target: {function: "app.py:shout"}\n'
+        "cases: [{name: c, prompt: Hi, replies: [{model: 4o, text: hello}]}]",
+    )
+    (case,) = run_suite(None, load_suite("alias.yaml"), dry_run=True).case_results
+    assert (case.error, case.output) == (None, "HELLO")
+
+
 def test_an_interrupt_in_an_application_ends_the_run(application: Project) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_target(application, '{function: "app.py:interrupted"}', dry_run=True)

@@ -151,6 +151,17 @@ def test_the_first_variable_in_the_alphabet_decides_about_a_host_that_several_na
     assert find_provider(HOST, None, "/v1/models") == "groq"
 
 
+@pytest.mark.usefixtures("mock_llm_calls")
+@pytest.mark.parametrize("value", ["https://[no-address/v1", "https://corp.test:port/v1"])
+def test_a_variable_without_a_valid_url_is_skipped(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROQ_BASE_URL", value)
+    assert find_provider(HOST, None, "/v1/models") is None
+    monkeypatch.setenv("MISTRAL_BASE_URL", f"https://{HOST}/v1")
+    assert find_provider(HOST, None, "/v1/models") == "mistral"
+
+
 PROVIDERS = ("bedrock-runtime.eu-west-1.amazonaws.com", "API.OpenAI.com.", "oai.helicone.ai")
 
 
