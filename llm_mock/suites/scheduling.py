@@ -72,7 +72,7 @@ def _run_concurrently(
             yield position, None
             # Daemon threads, so that an interrupt does not wait for running cases.
             thread = threading.Thread(target=run, args=(position,), daemon=True)
-            thread.start()
+            _start(thread)
             running += 1
         if not running:
             return
@@ -81,6 +81,21 @@ def _run_concurrently(
         if isinstance(result, BaseException):
             raise result
         yield finished, result
+
+
+def _start(thread: threading.Thread) -> None:
+    """Start a thread.
+
+    Raises:
+        KeyboardInterrupt: also if it comes while this waits for the thread.
+    """
+    try:
+        thread.start()
+    except RuntimeError as error:
+        # A condition of Python then releases a lock that it did not get again.
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise error.__context__ from None
+        raise
 
 
 def _get_next(done: queue.SimpleQueue[_Done]) -> _Done:

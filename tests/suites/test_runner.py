@@ -409,6 +409,24 @@ def test_what_a_thread_cannot_handle_ends_the_run(mock_llm_responses: ResponseCo
         run_suite(AGENT, suite(case("a"), case("b")), jobs=2)
 
 
+@pytest.mark.parametrize(
+    ("first", "raised"), [(KeyboardInterrupt(), KeyboardInterrupt), (None, RuntimeError)]
+)
+def test_an_interrupt_while_a_thread_starts_is_one(
+    first: BaseException | None, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(thread: threading.Thread) -> None:
+        # As Python's own does now and then.
+        error = RuntimeError("release unlocked lock")
+        error.__context__ = first
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        with pytest.raises(raised):
+            run_suite(AGENT, suite(case("a"), case("b")), jobs=2)
+
+
 INTERRUPTED = """
 import os, threading
 from llm_mock import LLMMock
