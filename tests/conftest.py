@@ -299,7 +299,7 @@ def own_modules_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Itera
     yield
     sys.path[:] = path
     folder = str(tmp_path_factory.getbasetemp())
-    # In the order of their imports.
+    # What was imported last is at the end.
     for name in list(itertools.takewhile(lambda name: name != last_known, reversed(sys.modules))):
         file = getattr(sys.modules[name], "__file__", None) or ""
         if file.startswith(folder):

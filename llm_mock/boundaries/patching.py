@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 # The number itself, as `inspect` takes long to import.
 CO_COROUTINE = 0x80
@@ -35,11 +35,11 @@ def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
 
     set_execution(name, execute_and_attach)
     module = sys.modules.get(name)
-    if module is not None and is_real_module(module):
+    if is_real_module(module):
         attach(module)
 
 
-def is_real_module(module: object) -> bool:
+def is_real_module(module: object) -> TypeGuard[ModuleType]:
     """Return whether a module was imported: a test may put None or a mock in its place."""
     # Not `isinstance`: a mock may be an instance of any class.
     return type(getattr(module, "__spec__", None)) is ModuleSpec

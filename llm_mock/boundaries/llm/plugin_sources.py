@@ -85,7 +85,7 @@ def _find_default_plugins() -> Iterator[Path]:
 def _find_spec(package: str) -> ModuleSpec | None:
     """Find a package, also while a test has put None or a mock in its place in `sys.modules`."""
     module = sys.modules.get(package)
-    if module is not None and is_real_module(module):
+    if is_real_module(module):
         return module.__spec__
     specs = (finder.find_spec(package, None) for finder in sys.meta_path)
     return next((spec for spec in specs if spec is not None), None)
