@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from textwrap import dedent
 
@@ -62,7 +63,7 @@ OWN = """
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     app = "from llm import get_model\n\ndef ask():\n    return get_model('m').prompt('Hi').text()\n"
     write(tmp_path / "app.py", app)
     write(tmp_path / "pytest.ini", "[pytest]\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import textwrap
 from pathlib import Path
@@ -32,7 +33,7 @@ def site(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = pytester.path / "site"
     shutil.copytree(PACKAGE, folder / "llm_mock", ignore=shutil.ignore_patterns("__pycache__"))
     install(folder, "pytest_llm_mock", "9.0.0", OURS)
-    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
     for variable in ("LLM_MOCK", "PFLOW_TESTING"):
         monkeypatch.delenv(variable, raising=False)
     pytester.makepyfile("def test_it(): pass")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Iterable
 from pathlib import Path
@@ -186,7 +187,7 @@ def test_faults_in_hooks_under_xdist_are_a_warning_each(
     write(pytester, "test_it.py", TESTS)
     monkeypatch.setenv("FAULTY_HOOKS", " ".join(hooks))
     monkeypatch.setenv("FAULTY_WHERE", where)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]), prepend=os.pathsep)
     faulty = ("-p", "tests.plugin.faulty_hooks", "-W", "error")
     options = (*options_of(hooks[-1]), "-p", "xdist", "-n", str(workers))
     result = pytester.runpytest_subprocess(*options, *faulty)

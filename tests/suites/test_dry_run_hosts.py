@@ -153,8 +153,8 @@ def dry_run(
         "PYTEST_XDIST_WORKER",
     )
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
-    environment |= {"PYTHONPATH": str(folder), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}
-    environment |= {"GATEWAY": url, "CORP_KEY": KEY}
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder), os.environ["PYTHONPATH"]])
+    environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY, "GATEWAY": url, "CORP_KEY": KEY}
     ended = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
     )
