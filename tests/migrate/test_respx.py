@@ -174,6 +174,14 @@ def test_an_id_that_the_test_names_is_sent() -> None:
     assert SET.format('Reply(body=completion("Hi"))') in new
 
 
+def test_an_id_within_data_is_sent_only_if_the_test_names_it_again() -> None:
+    lines = ['body = {"id": "c9", "choices": [{"message": {"content": "Hi"}}]}']
+    assert migrate(*lines, JSON.format("body")) == SET.format('"Hi"')
+    asserted = 'assert ask().id == "c9"'
+    new = migrate(*lines, JSON.format("body"), asserted)
+    assert new.splitlines() == [*lines, SET.format("Reply(body=body)"), asserted]
+
+
 @pytest.mark.parametrize(
     ("url", "body", "line"),
     [
