@@ -11,11 +11,10 @@ import mutation_blocks
 import mutation_hits
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "llm_mock"
+FOLDER = Path(__file__).resolve().parent
+PACKAGE = FOLDER.parent / "llm_mock"
 MAP = Path(mutation_hits.FOLDER).parent
 DURATIONS = MAP / f"durations.{os.getpid()}"
-ADDED_VARIABLES = ("PYTEST_ADDOPTS", "PYTHONPATH")
-"""What loads this plugin; runs inside tests do without it."""
 
 IS_FIRST = os.environ.setdefault("MUTATION_RUN", str(os.getpid())) == str(os.getpid())
 """Whether no other measured run started this one: a worker, or a run inside a test, changes no
@@ -29,8 +28,7 @@ if IS_FIRST:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Note the blocks of a test, and of the processes that it starts, under its name."""
-    for variable in ADDED_VARIABLES:
-        os.environ.pop(variable, None)
+    hide_from_inner_runs()
     switch_test(item.nodeid)
     try:
         return (yield)
@@ -51,6 +49,16 @@ def pytest_fixture_setup(
         return (yield)
     finally:
         switch_test(test)
+
+
+def hide_from_inner_runs() -> None:
+    """Remove what loads this plugin from the environment of the runs inside tests."""
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    paths = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
+    # The tests have a folder of their own there.
+    others = [path for path in paths if path and Path(path).resolve() != FOLDER]
+    if others:
+        os.environ["PYTHONPATH"] = os.pathsep.join(others)
 
 
 def switch_test(name: str) -> None:

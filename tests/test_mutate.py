@@ -329,6 +329,10 @@ def test_2():
     import llm_mock
     llm_mock.choose(True)
 
+def test_environment():
+    assert "PYTEST_ADDOPTS" not in os.environ
+    assert os.environ["PYTHONPATH"] == os.path.dirname(__file__)
+
 def test_inner():
     pass
 """
@@ -362,6 +366,6 @@ def test_a_run_inside_a_measured_test_leaves_the_bytecode(
         MUTATION_RUN=None,
         PFLOW_TESTING="",
     )
-    assert "3 passed" in asked.stdout, asked.stdout + asked.stderr
+    assert "4 passed" in asked.stdout, asked.stdout + asked.stderr
     assert "test_it.py::test_2" in layer.hits
     assert [*package.glob("__pycache__/*")] == []
