@@ -164,9 +164,10 @@ def test_no_name_is_suggested_that_is_not_near(name: Any) -> None:
 
 
 @pytest.mark.parametrize("times", [0, -1, 1.5, "1"])
-def test_it_needs_at_least_one_call(times: Any) -> None:
+@pytest.mark.parametrize("make", [Misbehaviour, create_mock_get_model().misbehave])
+def test_it_needs_at_least_one_call(make: Callable[..., object], times: Any) -> None:
     with pytest.raises(UnknownMisbehaviour, match="times is "):
-        Misbehaviour("refusal", times)
+        make("refusal", times)
 
 
 def test_a_misbehaviour_says_what_it_is() -> None:

@@ -647,6 +647,7 @@ def test_a_model_whose_replies_are_not_fixed_stays(model: str, reason: str) -> N
             "TestModel replaces an agent's model",
         ),
         (f"if agent.run_sync('a', model={MODEL}): pass", "TestModel replaces an agent's model"),
+        (f"agent.run_sync('a', deps={MODEL})", "TestModel replaces an agent's model"),
     ],
 )
 def test_a_test_that_needs_its_model_stays(body: str, reason: str) -> None:

@@ -29,6 +29,7 @@ KEYS = [
     *(key(prefix) for prefix in ("sk-", "sk_", "rk_live_", "rk_test_", "whsec_")),
     *(key(prefix) for prefix in ("npm_", "pypi-", "dop_v1_", "org-", "proj_")),
     *(key(prefix) for prefix in ("shpat_", "shpss_", "shpca_", "shppa_")),
+    ("pa-a1cdefgh-ijk", "pa-a1cdefg-hijk"),  # eight letters and digits in a row make it random
     key("dapi", 16, HEXADECIMAL),
     key("AIza", 30),
     key("ya29.", 20),
