@@ -29,8 +29,9 @@ QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 
 
 class ByteServer(QuietServer):
-    """Sends these bytes with these headers."""
+    """Sends these bytes with this status and these headers."""
 
+    status: int = 200
     content: bytes = COMPLETION
     headers: dict[str, str]
     accepted: str | None = None
@@ -52,7 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.accepted = self.headers["Accept-Encoding"]
-        self.send_response(200)
+        self.send_response(self.server.status)
         for name, value in self.server.headers.items():
             self.send_header(name, value)
         self.end_headers()
@@ -177,6 +178,21 @@ def test_events_are_read_however_they_are_separated(
     expected = [json.loads(event("…"))] * 2
     done = ["[DONE]"] if "DONE" in content else []
     assert call.response.raw == [*expected, *done]
+
+
+def test_an_error_is_read_as_one_also_if_it_claims_to_be_a_stream(
+    run: Run, provider: ByteServer
+) -> None:
+    provider.status = 400
+    provider.headers["content-type"] = "text/event-stream"
+    provider.content = b'{"error": {"message": "No such tool."}}'
+
+    def ask() -> tuple[int, bytes]:
+        answer = requests.post(provider.url, json={**QUESTION, "stream": True})
+        return answer.status_code, answer.content
+
+    assert run("all", ask) == (400, provider.content)
+    assert run("none", ask) == (400, provider.content)
 
 
 @pytest.mark.parametrize(
