@@ -396,6 +396,10 @@ MODELS = 'httpx.Response(200, json={"data": [{"id": "text-embedding-3"}]})'
             "the test has 2 fake transports",
         ),
         (
+            f"ask({CLIENT.format('answer')})\nassert answer.calls",
+            "the test also uses answer for something",
+        ),
+        (
             f"http = httpx.Client(transport={TRANSPORT.format('answer')})\n"
             "ask(OpenAI(http_client=http))\nhttp.close()",
             "the test also uses http for something",
