@@ -175,7 +175,6 @@ class Recording:
         outcome = self._get_outcome()
         self.response = self._build_response(outcome, description, is_unfinished)
         self._finish_reason = outcome.finish_reason
-        self.contents = {}
         for attachment in outcome.attachments:
             if attachment.content:
                 digest = schema.hash_content(attachment.content)

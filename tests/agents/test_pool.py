@@ -342,6 +342,16 @@ def test_stopping_a_server_tells_what_it_wrote_to_stderr(pool: ServerPool, raw: 
     assert pool.stop(server) == f"{0:099}\n{1:099}\n"
 
 
+def test_stopping_a_server_tells_what_each_of_its_processes_wrote(
+    pool: ServerPool, raw: Raw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = raw("--flood", "100", env={"FOLDER": "${PLACE}"})
+    for place in ("here", "there"):
+        monkeypatch.setenv("PLACE", place)
+        pool.tools([server])
+    assert pool.stop(server) == f"{0:099}\n" * 2
+
+
 def test_of_servers_that_the_current_test_did_not_ask_for_four_are_kept(
     pool: ServerPool, raw: Raw, marker: str
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock import Reply, ResponseConfigurator, ToolCall
+from llm_mock import LLMMock, Reply, ResponseConfigurator, ToolCall
 from llm_mock.agents import Agent, CLIServer, Skill, skill_tools
 from llm_mock.errors import InvalidAgent, InvalidFile
 from tests.agents.runs import Run
@@ -73,6 +73,35 @@ def test_the_model_lists_and_reads_them_and_gets_out_by_no_path(
     assert read[4].error == (
         "There is no document '../../secret.md'. There are: formulas.md, logo.png, more/sizes.md"
     )
+
+
+def test_the_model_is_told_what_the_tools_for_references_take(
+    run: Run, folder: Path, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+) -> None:
+    mock_llm_responses.set("m", "Done")
+    run(Agent("m", skill=Skill.from_path(folder)), "Hello")
+    no_arguments = {"type": "object", "properties": {}, "additionalProperties": False}
+    filename = {
+        "type": "string",
+        "description": "The name of a document, as list_skill_references tells it.",
+    }
+    assert mock_llm_calls.calls[0].tools == [
+        {
+            "name": "list_skill_references",
+            "description": "List the reference documents of the skill 'sums', "
+            "which read_skill_reference reads.",
+            "input_schema": no_arguments,
+        },
+        {
+            "name": "read_skill_reference",
+            "description": "Read a reference document of the skill 'sums'.",
+            "input_schema": {
+                **no_arguments,
+                "properties": {"filename": filename},
+                "required": ["filename"],
+            },
+        },
+    ]
 
 
 def test_a_skill_without_references_has_no_tools(
