@@ -317,14 +317,17 @@ def test_a_changed_prompt_is_in_the_messages_and_in_the_body(mock_llm_responses:
     mock_llm_responses.set("gpt-4o", "Because.")
     observer = MutationObserver(lambda mock: False)
     with observe(observer):
-        ask()
+        ask(temperature=0.5, store=False)
     [call] = observer.calls
     changed = replace_text(call.request, "Why", "How")
     assert changed is not None
     *history, last = changed.messages()
     assert history == call.request.messages()[:-1]
     assert (changed.prompt, last["parts"]) == ("How?", [{"type": "text", "text": "How?"}])
-    assert read_body(changed)["messages"] == [*HISTORY[:-1], {"role": "user", "content": "How?"}]
+    assert read_body(changed) == {
+        **read_body(call.request),
+        "messages": [*HISTORY[:-1], {"role": "user", "content": "How?"}],
+    }
 
 
 def test_data_that_cannot_be_generated_is_not_changed(mock_llm_responses: LLMMock) -> None:
