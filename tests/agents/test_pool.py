@@ -340,6 +340,7 @@ def test_stopping_a_server_tells_what_it_wrote_to_stderr(pool: ServerPool, raw: 
     assert pool.stop(server) == ""
     pool.tools([server])
     assert pool.stop(server) == f"{0:099}\n{1:099}\n"
+    assert pool.stop(server) == ""
 
 
 def test_stopping_a_server_tells_what_each_of_its_processes_wrote(

@@ -400,6 +400,14 @@ def test_a_supervisor_needs_no_program_beside_python(marker: str, tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
+def test_a_supervisor_without_a_program_ends_as_a_shell_does() -> None:
+    command = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), "9", "9"]
+    ended = subprocess.run([*command, "no-such-program"], capture_output=True, timeout=60)
+    assert ended.returncode == 127
+    assert ended.stderr == b"no-such-program: No such file or directory\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_pipe_ends_when_the_command_closes_it(stream: str) -> None:
     number = {"stdout": 1, "stderr": 2}[stream]
