@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_args
 
 import llm
@@ -15,6 +14,7 @@ from llm_mock.cassettes import DATES, IDS, TEMPORARY_PATHS, CassetteConfig
 from llm_mock.cassettes.schema import RecordedRequest, RequestPart
 from llm_mock.errors import CassetteMiss, LLMMockError
 from tests.cassettes.conftest import Run
+from tests.conftest import RunPython
 
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 ULID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -47,7 +47,6 @@ MD5 = "d41d8cd98f00b204e9800998ecf8427e"
         (TEMPORARY_PATHS, "in /tmp/pytest-1/a.txt: read", "in …: read"),
         (TEMPORARY_PATHS, "'/tmp/a', \"/tmp/b\" (/tmp/c)", "'…', \"…\" (…)"),
         (TEMPORARY_PATHS, "/var/folders/x/T/y, /private/var/folders/z", "…, …"),
-        (TEMPORARY_PATHS, os.path.join(tempfile.gettempdir(), "x"), "…"),
         (TEMPORARY_PATHS, "/home/ada/notes.txt", "/home/ada/notes.txt"),
     ],
 )
@@ -56,6 +55,17 @@ def test_what_differs_in_each_run_does_not_count(
 ) -> None:
     config = CassetteConfig(normalize=(pattern,))
     assert config.normalize_value({"a": [text, 1]}) == {"a": [normalized, 1]}
+
+
+def test_a_folder_of_ones_own_for_temporary_files_does_not_count(
+    run_python: RunPython, tmp_path: Path
+) -> None:
+    code = "from llm_mock.cassettes import TEMPORARY_PATHS as p; print(p.sub('…', 'in {}/x: read'))"
+    # Where tests run in /tmp, that folder would match without the variable.
+    folder = tmp_path / "own:folder"
+    folder.mkdir()
+    asked = run_python(code.format(folder), TMPDIR=str(folder))
+    assert asked.stdout == "in …: read\n", asked.stderr
 
 
 @pytest.mark.parametrize("given", [{"match": "model"}, {"match": ("model", "key")}])
