@@ -11,8 +11,8 @@ import mutation_blocks
 import mutation_hits
 import pytest
 
-FOLDER = Path(__file__).resolve().parent
-PACKAGE = FOLDER.parent / "llm_mock"
+OWN_FOLDER = Path(__file__).resolve().parent
+PACKAGE = OWN_FOLDER.parent / "llm_mock"
 MAP = Path(mutation_hits.FOLDER).parent
 DURATIONS = MAP / f"durations.{os.getpid()}"
 
@@ -56,7 +56,7 @@ def hide_from_inner_runs() -> None:
     os.environ.pop("PYTEST_ADDOPTS", None)
     paths = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
     # The tests have a folder of their own there.
-    others = [path for path in paths if path and Path(path).resolve() != FOLDER]
+    others = [path for path in paths if path and Path(path).resolve() != OWN_FOLDER]
     if others:
         os.environ["PYTHONPATH"] = os.pathsep.join(others)
 

@@ -33,6 +33,8 @@ WHOLE_FAMILY = ("--stubborn", "--child", "--detached-child")
 """A server that ignores SIGTERM and the end of its stdin, a child, and a child that left its process group."""  # noqa: E501
 FAMILY = 4
 """The supervisor, the server and its two children."""
+SUPERVISE = (sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), "9", "9")
+"""The start of a command that is supervised as long as this process runs."""
 
 # The marker comes by the environment, so that the command of the run does not contain it.
 PROGRAM = f"""
@@ -401,8 +403,7 @@ def test_a_supervisor_needs_no_program_beside_python(marker: str, tmp_path: Path
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
 def test_a_supervisor_without_a_program_ends_as_a_shell_does() -> None:
-    command = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), "9", "9"]
-    ended = subprocess.run([*command, "no-such-program"], capture_output=True, timeout=60)
+    ended = subprocess.run([*SUPERVISE, "no-such-program"], capture_output=True, timeout=60)
     assert ended.returncode == 127
     assert ended.stderr == b"no-such-program: No such file or directory\n"
 
@@ -412,9 +413,8 @@ def test_a_supervisor_without_a_program_ends_as_a_shell_does() -> None:
 def test_a_pipe_ends_when_the_command_closes_it(stream: str) -> None:
     number = {"stdout": 1, "stderr": 2}[stream]
     code = f"import os, sys; os.close({number}); sys.stdin.read()"
-    command = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), "9", "9"]
     with subprocess.Popen(
-        [*command, sys.executable, "-I", "-S", "-c", code],
+        [*SUPERVISE, sys.executable, "-I", "-S", "-c", code],
         stdin=subprocess.PIPE,
         **{stream: subprocess.PIPE},
     ) as process:
