@@ -274,11 +274,25 @@ def frames_are_hidden() -> Iterator[None]:
 
 def check_frames(error: BaseException) -> None:
     """Raise an AssertionError for a function that lets pytest show its frame."""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        is_local = "__tracebackhide__" in frame.f_code.co_varnames
-        names = frame.f_locals if is_local else frame.f_globals
-        is_hidden = names.get("__tracebackhide__", True)
-        assert is_hidden, f"{frame.f_code.co_name} is shown in the traceback of {error!r}"
+    for shown in iter_chain(error):
+        for frame, _ in traceback.walk_tb(shown.__traceback__):
+            is_local = "__tracebackhide__" in frame.f_code.co_varnames
+            names = frame.f_locals if is_local else frame.f_globals
+            if not names.get("__tracebackhide__", True):
+                name = frame.f_code.co_name
+                # Without the error itself, which pytest would look at once more.
+                raise AssertionError(f"{name} is shown in the traceback of {shown!r}") from None
+
+
+def iter_chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and the earlier ones that pytest shows with it."""
+    latest: BaseException | None = error
+    yielded: set[int] = set()
+    # A library may make an error the cause of its own cause.
+    while latest is not None and id(latest) not in yielded:
+        yield latest
+        yielded.add(id(latest))
+        latest = latest.__cause__ or (None if latest.__suppress_context__ else latest.__context__)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -24,7 +24,6 @@ def new_command_tool(server: CLIServer, loop: BackgroundLoop) -> ServerTool:
     Raises:
         ServerError: the command or its folder does not exist.
     """
-    __tracebackhide__ = True
     # Checked here, as the command only starts when it is called.
     resolve_command(server, build_environment(server))
     args = {

@@ -25,7 +25,6 @@ def build_environment(server: Server) -> dict[str, str]:
     password in a URL) marks them as secret. The folder of the running Python comes first in PATH,
     so that `python` is the interpreter that runs the tests. A PATH in `env` is used unchanged.
     """
-    __tracebackhide__ = True
     redactor = Redactor()
     environment = {}
     for name, value in os.environ.items():
@@ -51,7 +50,6 @@ def resolve_variables(server: Server, field: str) -> dict[str, str]:
     Raises:
         ServerError: a variable is not set.
     """
-    __tracebackhide__ = True
     values: Mapping[str, str] = getattr(server, field, {})
     resolved = {}
     for name, text in values.items():
@@ -61,7 +59,6 @@ def resolve_variables(server: Server, field: str) -> dict[str, str]:
 
 
 def _get_value(server: Server, where: str, variable: str) -> str | None:
-    __tracebackhide__ = True
     # `${a b}` is plain text, not a reference.
     if not NAME.fullmatch(variable):
         return None
@@ -106,7 +103,6 @@ def resolve_command(server: Server, environment: Mapping[str, str]) -> list[str]
     Raises:
         ServerError: the file or the folder of the server does not exist.
     """
-    __tracebackhide__ = True
     label = shorten_name(server.label)
     if server.cwd is not None and not Path(server.cwd).is_dir():
         folder = str(server.cwd)

@@ -191,7 +191,6 @@ class _Run:
         attachments: Sequence[Any],
         on_tool_call: OnToolCall | None,
     ) -> None:
-        __tracebackhide__ = True
         agent = session.agent
         if agent.skill is not None:
             tools = with_skill_tools(tools, agent.skill)

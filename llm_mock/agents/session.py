@@ -48,7 +48,6 @@ class AgentSession:
         Raises:
             InvalidSession: another run is active, or the session began with the other function.
         """
-        __tracebackhide__ = True
         if self._running:
             raise InvalidSession(
                 "This session is already running. Await the current run before you start the next "

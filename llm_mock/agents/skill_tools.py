@@ -34,7 +34,6 @@ def with_skill_tools(tools: Sequence[AgentTool], skill: Skill | None) -> list[Ag
     Raises:
         InvalidAgent: a server has a tool of the same name.
     """
-    __tracebackhide__ = True
     if skill is None or not skill.references:
         return list(tools)
     for tool in tools:

@@ -48,7 +48,6 @@ class ModelBehaviour:
         from llm_mock.behaviour.generated_calls import generate_call
         from llm_mock.core.reply import Reply
 
-        __tracebackhide__ = True
         name = demand.callable_tools[0]
         tool = next(tool for tool in request.tools if tool.name == name)
         return Reply(tool_calls=generate_call(tool))

@@ -52,7 +52,6 @@ class Answer(NamedTuple):
         Raises:
             Exception: the error of the reply, after the events that come before it.
         """
-        __tracebackhide__ = True
         events = self._events(stream)
         # Most answers have no latency, and need no further generator around the events.
         if self.waits is None:

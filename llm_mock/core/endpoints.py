@@ -286,7 +286,6 @@ def _to_body(value: Any) -> EndpointBody:
 
 def call_endpoint_function(function: EndpointFunction, request: object) -> EndpointBody | Reply:
     """Call a function of an endpoint, and return the body or the error that it returns."""
-    __tracebackhide__ = True
     return _check_function_answer(call_function(function, request))
 
 
@@ -294,7 +293,6 @@ async def call_endpoint_function_async(
     function: EndpointFunction, request: object
 ) -> EndpointBody | Reply:
     """Call a function of an endpoint, which may be async, and return its body or error."""
-    __tracebackhide__ = True
     return _check_function_answer(await call_function_async(function, request))
 
 
@@ -304,7 +302,6 @@ def _check_function_answer(value: object) -> EndpointBody | Reply:
     Raises:
         InvalidReply: it is neither a body nor an error.
     """
-    __tracebackhide__ = True
     answer = to_endpoint_answer(value)
     if isinstance(answer, (EndpointBody, Reply)):
         return answer

@@ -774,7 +774,6 @@ class Mock:
         self, record: Call, request: Request | None, reply: Reply, details: object
     ) -> None:
         """Raise the problem of usage details that the API does not have, and note it."""
-        __tracebackhide__ = True
         if details and request is not None and not reply.is_recorded:
             self._check_details(record, request, reply)
 
@@ -896,7 +895,6 @@ class Mock:
 
     def _check_details(self, record: Call, request: Request, reply: Reply) -> None:
         """Raise and note the problem of a reply with a detail that the API does not support."""
-        __tracebackhide__ = True
         problem = request.find_unsupported_detail(reply)
         if problem is not None:
             self._refuse_reply(record, problem)

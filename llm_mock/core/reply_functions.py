@@ -53,14 +53,12 @@ async def call_reply_function_async(function: ReplyFunction, native: object) -> 
 
 def call_function(function: ReplyFunction, argument: object) -> object:
     """Call another function of the test; `explain_bug` names its line if it raises."""
-    __tracebackhide__ = True
     result = function(argument)
     return _run(result) if inspect.iscoroutine(result) else result
 
 
 async def call_function_async(function: ReplyFunction, argument: object) -> object:
     """Call another function of the test, awaiting the coroutine of an async one."""
-    __tracebackhide__ = True
     result = function(argument)
     return await result if inspect.isawaitable(result) else result
 

@@ -79,7 +79,6 @@ def read_baseline(path: Path) -> list[Part]:
     Raises:
         InvalidFile: the file cannot be read or is not a result; the message names the line.
     """
-    __tracebackhide__ = True
     text = yaml_files.read(path, LARGEST_BASELINE)
     data = parse_baseline(path, text, EXPECTED)
     if not isinstance(data, dict) or "suites" not in data:

@@ -155,7 +155,6 @@ def load_spec_suite(
     Raises:
         InvalidFile: the file is invalid, or the test needs fixtures of pytest.
     """
-    __tracebackhide__ = True
     spec = load_spec(path)
     if spec.test.fixtures:
         line = spec.line_of("test")

@@ -54,7 +54,6 @@ class CassetteMock(LLMMock):
 
     def embedding_state(self, model_id: str) -> NoReturn:
         """Refuse to embed: a cassette has no embeddings, and a mocked vector would be wrong."""
-        __tracebackhide__ = True
         problem = LLMMockError(self.explain_embedding(model_id))
         self.note_problem(str(problem))
         raise problem
@@ -72,7 +71,6 @@ class CassetteMock(LLMMock):
         Raises:
             LLMMockError: the environment sets a base URL, which would bypass the server.
         """
-        __tracebackhide__ = True
         inherited = {**os.environ, **self._variables}
         user_environment = {name: value for name, value in inherited.items() if value is not None}
         base_urls = list_base_urls(user_environment)

@@ -75,7 +75,6 @@ class Variant:
 
     def run(self, **how: Any) -> SuiteResult:
         """Run the cases; see `run_suite` for the arguments and exceptions."""
-        __tracebackhide__ = True
         return run_suite(self.agent, self.suite, variant=self.parts, **how)
 
 

@@ -85,6 +85,7 @@ def test_the_score_of_several_criteria_is_their_weighted_mean(
     assert {name: float(part) for name, part in score.parts.items()} == {"tone": 1, "facts": 0.5}
     assert score.parts["facts"].reason == "One is wrong"
     assert score.reason == "tone 1: Polite; facts 0.5: One is wrong"
+    assert (score.criterion, score.parts["facts"].criterion) == ("", "Is correct")
     assert score.explain() == [
         "tone 1 (Is polite): Polite",
         "facts 0.5 (Is correct): One is wrong",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -207,16 +208,23 @@ def test_a_run_without_calls_matches_no_calls() -> None:
         assert result().tool_calls_match([], mode)
 
 
+both_methods = pytest.mark.parametrize(
+    "match", [RESULT.tool_calls_match, RESULT.trajectory_match], ids=["calls", "trajectory"]
+)
+
+
+@both_methods
 @pytest.mark.parametrize("mode", ["exact", None])
-def test_an_unknown_mode_is_an_error(mode: Any) -> None:
+def test_an_unknown_mode_is_an_error(match: Callable[..., object], mode: Any) -> None:
     with pytest.raises(ValueError, match="Use one of 'strict'"):
-        RESULT.tool_calls_match([], mode)
+        match([], mode)
 
 
+@both_methods
 @pytest.mark.parametrize("call", [None, ("read",), ("read", "a.txt"), {"name": "read"}])
-def test_what_is_no_expected_call_is_an_error(call: Any) -> None:
+def test_what_is_no_expected_call_is_an_error(match: Callable[..., object], call: Any) -> None:
     with pytest.raises(TypeError, match="Invalid expected call"):
-        RESULT.tool_calls_match([call])
+        match([call])
 
 
 @pytest.mark.parametrize(

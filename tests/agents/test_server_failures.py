@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 
 import pytest
@@ -207,6 +208,17 @@ def test_a_server_that_starts_badly_is_ended(
     with pytest.raises(ServerError) as caught:
         pool.tools([raw(*options, name="it", start_timeout=0.5 if "hang" in options[0] else 30)])
     assert message in str(caught.value)
+    assert processes_with(marker) == {}
+
+
+def test_a_server_that_does_not_list_its_tools_gets_no_time_to_end(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
+    server = raw("--hang-at-list", "--stubborn", start_timeout=0.5, stop_timeout=30)
+    start = time.monotonic()
+    with pytest.raises(ServerError, match="did not list its tools"):
+        pool.tools([server])
+    assert time.monotonic() - start < 15
     assert processes_with(marker) == {}
 
 

@@ -407,6 +407,8 @@ ALIKE = """
         Agent("m", skill=Skill("rain", "dry")),
         Agent("n", cli_servers=[CLIServer("echo", "echo", env={"A": "1"})]),
         Agent("n", cli_servers=[CLIServer("echo", "echo", env={"A": "2"})]),
+        Agent("o"),
+        Agent("o", max_turns=3),
     ]
 
     @pytest.mark.parametrize("agent", [*AGENTS, PLAIN])
@@ -434,6 +436,8 @@ def test_different_agents_of_one_name_are_told_apart(pytester: pytest.Pytester) 
         "m+rain (skill: rain: dry)": 1,
         "n": 1,
         "n #2": 1,
+        "o (max_turns: 10)": 1,
+        "o (max_turns: 3)": 1,
     }
     result.stdout.fnmatch_lines(["1  m+rain (skill: rain: dry)  *1 of 1*"])
 

@@ -239,6 +239,17 @@ def test_a_check_without_its_call_is_no_pass(
     assert verdict.issues == [problem]
 
 
+def test_two_equal_steps_need_two_calls(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    twice = steps(HOLDS, more=APPLE.replace("sale", "second") % HOLDS)
+    assert ask(project, mock_llm_responses, twice, "PASS", "apple", "apple").verdict == "PASS"
+    once = ask(project, mock_llm_responses, twice, "PASS", "apple")
+    assert once.verdict == "UNCLEAR"
+    (issue,) = once.issues
+    assert issue.endswith("not checked: no call to shop_sell has the arguments of the step")
+
+
 def test_a_value_that_no_step_saved_has_no_call(
     project: Project, mock_llm_responses: ResponseConfigurator
 ) -> None:

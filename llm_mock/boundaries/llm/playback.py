@@ -40,7 +40,6 @@ def play(
         The text in chunks, and from llm 0.32 on stream events. The error of the answer is raised
         after the chunks that come before it.
     """
-    __tracebackhide__ = True
     if not isinstance(answered, Answer):
         return recording.record(answered, response)
     chunks = _play_answer(answered, stream, response)

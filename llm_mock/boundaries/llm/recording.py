@@ -116,7 +116,6 @@ def _start(call: PassthroughCall, response: _BaseResponse) -> Any:
 
 def _get_real_model(response: _BaseResponse) -> tuple[Any, dict[str, Any]]:
     """Return the real model of a response, and more arguments for its `execute`."""
-    __tracebackhide__ = True
     called = response.prompt.model
     model: Any = called
     if is_mock(called):
