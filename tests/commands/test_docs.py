@@ -226,6 +226,12 @@ def test_a_section_with_a_word_in_its_heading_comes_first() -> None:
     assert read("quotas").endswith("\nOpen a page: llm-mock docs latency\n")
 
 
+def test_a_comment_in_code_is_no_heading() -> None:
+    heading, line = read("helpdesk.py").splitlines()[:2]
+    assert heading.startswith("web-applications: Web applications: FastAPI")
+    assert line == "    # helpdesk.py"
+
+
 @pytest.mark.parametrize("words", ["retry", "rate limit", "stream", "Azure"])
 def test_what_people_search_for_is_found(words: str) -> None:
     assert ": " in read(*words.split())

@@ -429,6 +429,11 @@ def test_what_is_wrong_with_a_script_is_told_with_its_line(
             "own_script:parse",
             "Error: own_script:parse raised JSONDecodeError: *(own_script.py:6)\n",
         ),
+        # Nor the one in a library that is installed in the folder of the project.
+        (
+            "own_script:installed",
+            "Error: own_script:installed raised ValueError: no (own_script.py:7)\n",
+        ),
         ("own_script:wrong", "Error: This is not a reply: "),
     ],
 )
@@ -439,6 +444,10 @@ def test_what_is_wrong_with_a_function_is_told_on_one_line(
     functions = "def script(mock): raise ValueError('no')\ndef wrong(mock): mock.set('m', 1)\n"
     functions += "def none(): pass\ndef two(a, b): pass\ndef inner(mock): len(1)\n"
     functions += "def parse(mock): import json; json.loads('no')\n"
+    functions += "def installed(mock): import installed_helper; installed_helper.fail()\n"
+    Path("site-packages").mkdir()
+    Path("site-packages", "installed_helper.py").write_text("def fail(): raise ValueError('no')")
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
     Path("own_script.py").write_text(functions)
     Path("broken_script.py").write_text("def script(:")
     result = CliRunner().invoke(main, ["serve", script])

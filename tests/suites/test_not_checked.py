@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from llm_mock import LLMMock
 from llm_mock.agents import Agent
 from llm_mock.checks import check, contains, evaluation
 from llm_mock.suites import run_suite
@@ -70,6 +71,17 @@ def test_a_run_without_an_evaluated_check_is_never_green(
     assert "NOT CHECKED" in ended.output
     if "--baseline" not in arguments:
         assert "Nothing was checked" in ended.output
+
+
+def test_a_live_run_without_an_evaluated_check_says_how_to_see_the_reasons(
+    project: Project, nothing_is_evaluated: None, mock_llm_responses: LLMMock
+) -> None:
+    project.write_cases(CHECKED)
+    ended = project.test()
+    assert ended.exit_code == 1
+    assert ended.stderr.endswith(
+        "Nothing was checked. All assertions were skipped; --verbose shows the reasons.\n"
+    )
 
 
 def test_no_document_of_it_is_green(project: Project, nothing_is_evaluated: None) -> None:
