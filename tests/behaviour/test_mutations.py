@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,12 @@ import openai
 import pytest
 
 from llm_mock import LLMMock, Reply, ToolCall
-from llm_mock.behaviour.changed_requests import remove_message, replace_text
+from llm_mock.behaviour.changed_requests import (
+    remove_message,
+    remove_schema,
+    remove_tools,
+    replace_text,
+)
 from llm_mock.behaviour.changed_values import (
     OTHER_TEXT,
     SECOND_TEXT,
@@ -343,20 +349,50 @@ def test_data_that_cannot_be_generated_is_not_changed(mock_llm_responses: LLMMoc
     assert kinds[0] - kinds[1] == {"data"}
 
 
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
+TOOL = {"type": "function", "function": {"name": "answer", "parameters": SCHEMA}}
+CHOICE = {"type": "function", "function": {"name": "answer"}}
+FORM = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
+
+
 def test_a_schema_that_is_a_tool_is_removed_with_the_tool(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", {"n": 1})
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    tool = {"type": "function", "function": {"name": "answer", "parameters": schema}}
-    choice = {"type": "function", "function": {"name": "answer"}}
     observer = MutationObserver(lambda mock: False)
     with observe(observer):
-        ask(tools=[tool], tool_choice=choice)
+        ask(tools=[TOOL], tool_choice=CHOICE)
         observer.start(CallChange("schema", 1))
-        ask(tools=[tool], tool_choice=choice)
+        ask(tools=[TOOL], tool_choice=CHOICE)
     unchanged, changed = mock_llm_responses.calls
     assert [offered["name"] for offered in unchanged.tools] == ["answer"]
-    assert unchanged.schema == {"title": "answer", **schema}
+    assert unchanged.schema == {"title": "answer", **SCHEMA}
     assert (changed.tools, changed.schema) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("remove", "fields", "kept"),
+    [
+        (remove_schema, {"response_format": FORM, "tools": [TOOL]}, ["tools"]),
+        (remove_schema, {"tools": [TOOL], "tool_choice": CHOICE}, []),
+        (
+            remove_tools,
+            {"response_format": FORM, "tools": [TOOL], "tool_choice": "auto"},
+            ["response_format"],
+        ),
+    ],
+)
+def test_a_removed_schema_and_removed_tools_are_not_in_the_body(
+    remove: Callable[[Request], Request | None],
+    fields: dict[str, Any],
+    kept: list[str],
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.set("gpt-4o", {"n": 1})
+    observer = MutationObserver(lambda mock: False)
+    with observe(observer):
+        ask(**fields)
+    changed = remove(observer.calls[0].request)
+    assert changed is not None
+    assert [name for name in read_body(changed) if name in fields] == kept
 
 
 def test_the_calls_of_an_ignored_mock_are_neither_counted_nor_changed(
