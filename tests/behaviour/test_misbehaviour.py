@@ -556,6 +556,7 @@ def test_an_error_that_the_test_configured_stays() -> None:
         (ADA, ['{"name": "Ada']),
         (Reply(chunks=["a", "b", "c", "d", "e"]), ["a", "b", "c"]),
         (Reply(chunks=["ab"]), ["a"]),
+        (Reply(chunks=["a", "bcd"]), ["a"]),
     ],
     ids=str,
 )
