@@ -39,6 +39,13 @@ TEST = """
         finally:
             coroutine.close()
 
+    class Own:
+        async def ask(self):
+            pass
+
+        def ask_sync(self):
+            fetch_sync(Agent())
+
     @pytest.mark.asyncio
     async def test_it():
         {statement}
@@ -76,6 +83,7 @@ def test_a_loop_within_a_loop_is_explained(
         "raise ValueError('This event loop is already running')",
         "start(asyncio.get_running_loop().run_until_complete)",
         "fetch_sync(Agent())",
+        "Own().ask_sync()",
         "assert asyncio.run is None",
     ],
 )
