@@ -140,9 +140,10 @@ def test_what_cannot_be_run_is_an_error(
     assert (result.exit_code, problem in result.stderr) == (code, True), result.output
 
 
-def test_cassettes_are_for_suites(project: Path) -> None:
-    result = run("tests/llm", "--cassette")
-    assert (result.exit_code, "--cassette is for suites" in result.stderr) == (2, True)
+@pytest.mark.parametrize("option", ["--cassette", "--update"])
+def test_cassettes_and_snapshots_are_for_suites(option: str, project: Path) -> None:
+    result = run("tests/llm", option)
+    assert (result.exit_code, f"{option} is for suites" in result.stderr) == (2, True)
 
 
 def test_a_wrong_file_does_not_stop_the_others(project: Path) -> None:
