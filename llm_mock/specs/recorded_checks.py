@@ -34,17 +34,18 @@ class RecordedChecks:
     def check(self, name: str, step: Step, saved: Mapping[str, object]) -> None:
         """Run the checks of a step on the output of its call.
 
-        The call must have the arguments of the step. A model may repeat a failed call up to `retry`
-        times.
+        The call must have the arguments of the step, and may have others. A model may repeat a
+        failed call up to `retry` times.
         """
-        if not step.checks:
-            return
         outcome: CheckedOutput | None = None
         for call in self._find_calls(step, saved)[: step.retry + 1]:
             self._used.append(call)
             outcome = self._check_call(step, call, saved)
             if not outcome.failed:
                 break
+        if not step.checks:
+            # Its call is used all the same, so that no later step is checked by it.
+            return
         if outcome is None:
             self.missing[name] = self._explain_missing(step)
             return

@@ -250,6 +250,14 @@ def test_two_equal_steps_need_two_calls(
     assert issue.endswith("not checked: no call to shop_sell has the arguments of the step")
 
 
+def test_a_step_without_checks_has_a_call_of_its_own(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    second = APPLE.replace("sale", "second") % "{type: json, path: number, value: 2}"
+    verdict = ask(project, mock_llm_responses, steps(more=second), "PASS", "apple", "apple")
+    assert (verdict.verdict, verdict.issues) == ("PASS", [])
+
+
 def test_a_value_that_no_step_saved_has_no_call(
     project: Project, mock_llm_responses: ResponseConfigurator
 ) -> None:
