@@ -1,12 +1,14 @@
-"""Coroutines that a failed test never awaited."""
+"""Coroutines that a test never awaited."""
 
 from __future__ import annotations
 
+import ast
 import gc
 import inspect
 import linecache
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from types import CodeType, CoroutineType, FrameType
 
@@ -165,16 +167,30 @@ def _find_call(item: pytest.Item, method: str) -> SourceLocation | None:
         return None
     try:
         lines, first = inspect.getsourcelines(function)
-    except OSError:
+        # A text without indentation in the function leaves it indented.
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError):
         return None
-    pattern = re.compile(rf"(?<!await )(?<!def )\b{method}\(")
-    numbers = []
-    for number, line in enumerate(lines, start=first):
-        if pattern.search(line):
-            numbers.append(number)
+    numbers = _list_calls(tree, method)
     if len(numbers) != 1:
         return None
-    return function.__code__.co_filename, numbers[0]
+    return function.__code__.co_filename, first - 1 + numbers.pop()
+
+
+def _list_calls(tree: ast.AST, method: str) -> set[int]:
+    """Return the lines in which a function is called without `await`."""
+    nodes = list(ast.walk(tree))
+    awaited = [node.value for node in nodes if isinstance(node, ast.Await)]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call) and node not in awaited]
+    # A chain of calls may take several lines, and each name is at the end of what is called.
+    return {called.end_lineno or 0 for called in calls if _get_last_name(called) == method}
+
+
+def _get_last_name(called: ast.expr) -> str:
+    """Return the name of a function or method that is called; empty for another expression."""
+    if isinstance(called, ast.Attribute):
+        return called.attr
+    return called.id if isinstance(called, ast.Name) else ""
 
 
 def _find_dropped() -> Iterator[tuple[str, SourceLocation]]:

@@ -78,6 +78,11 @@ UNUSED = {
     "a line": ("answer = app(); answer = app()", f"{NEVER} (test_it.py:18)"),
     "two lines": ("answer = app()\n    answer = app()", NEVER_IN_FUNCTION),
     "no call": ("answer = [app][0]()", NEVER_IN_FUNCTION),
+    "beside an awaited call": (
+        "import sys\n\n    async def check():\n        await sys.modules[__name__].app()\n\n"
+        "    answer = app()",
+        f"{NEVER} (test_it.py:23)",
+    ),
 }
 """Statements of tests that pass and leave a reply unused, each with the problem."""
 OTHERS = {
