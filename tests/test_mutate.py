@@ -177,6 +177,25 @@ def test_tests_that_fail_without_a_change_catch_nothing(
     assert [*left] == []
 
 
+@pytest.mark.parametrize("outcome", ["the tests did not start", "the tests did not end"])
+@pytest.mark.parametrize(("without_change", "is_caught"), [("", True), ("a", True), (None, False)])
+def test_tests_that_do_not_run_without_the_change_catch_nothing(
+    mutate: ModuleType, outcome: str, without_change: str | None, is_caught: bool
+) -> None:
+    outcomes = iter([outcome, outcome if without_change is None else without_change])
+    written: list[bytes] = []
+    tree = SimpleNamespace(
+        write=lambda path, source: written.append(source),
+        failed_test=lambda tests, seconds: next(outcomes),
+    )
+    path = "llm_mock/errors.py"
+    mutant = mutate.Mutant(path, 1, 0, 0, b"1\n")
+    caught_by = mutate.run_mutant(tree, mutant, ["a"], {"a": 1.0})
+    assert caught_by == (outcome if is_caught else "")
+    source = (ROOT / path).read_bytes()
+    assert written == [b"1\n" + source, source]
+
+
 def test_what_one_parameter_executes_is_tested_by_all(mutate: ModuleType) -> None:
     coverage_map = mutate.CoverageMap([])
     coverage_map.durations = dict.fromkeys(["a.py::b[1]", "a.py::b[2]", "a.py::bc", "a.py::c"], 1.0)
