@@ -188,7 +188,7 @@ def test_tests_that_do_not_run_without_the_change_catch_nothing(
         write=lambda path, source: written.append(source),
         failed_test=lambda tests, seconds: next(outcomes),
     )
-    path = "llm_mock/errors.py"
+    path = ".ci/mutate"
     mutant = mutate.Mutant(path, 1, 0, 0, b"1\n")
     caught_by = mutate.run_mutant(tree, mutant, ["a"], {"a": 1.0})
     assert caught_by == (outcome if is_caught else "")
